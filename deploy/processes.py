@@ -1,0 +1,107 @@
+"""Knows a process by its number and the moment it started, and ends it without ever hitting a stranger's."""
+
+import os
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process, told apart from a later one with the same number by its start time (clock ticks since boot)."""
+
+    pid: int
+    started: int
+
+    @property
+    def is_alive(self) -> bool:
+        return start_time(self.pid) == self.started
+
+
+def _stat_fields(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat from the third (state) on; empty when there is no such process."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    # The command's name stands in parentheses and may itself hold spaces and parentheses.
+    return text.rpartition(")")[2].split()
+
+
+def start_time(pid: int) -> int | None:
+    """None for a process that is gone; a zombie counts as gone."""
+    fields = _stat_fields(pid)
+    return None if not fields or fields[0] == "Z" else int(fields[19])
+
+
+def process(pid: int) -> Process | None:
+    started = start_time(pid)
+    return None if started is None else Process(pid, started)
+
+
+def processes_with_argument(text: str) -> list[Process]:
+    """Living processes one of whose arguments begins with the text, a path of ours, say."""
+    found = []
+    wanted = text.encode()
+    for entry in PROC.iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            arguments = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        living = process(int(entry.name))
+        if living is not None and any(argument.startswith(wanted) for argument in arguments):
+            found.append(living)
+    return found
+
+
+def descendants(pid: int) -> list[Process]:
+    """Children, their children and so on; parents come first."""
+    children: dict[int, list[int]] = {}
+    for entry in PROC.iterdir():
+        if entry.name.isdigit():
+            fields = _stat_fields(int(entry.name))
+            if fields:
+                children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found, waiting = [], [pid]
+    while waiting:
+        for child in children.get(waiting.pop(0), []):
+            living = process(child)
+            if living is not None:
+                found.append(living)
+                waiting.append(child)
+    return found
+
+
+def send(target: Process, signal_number: signal.Signals) -> None:
+    if target.is_alive:
+        try:
+            os.kill(target.pid, signal_number)
+        except ProcessLookupError:
+            return
+
+
+def wait_until_gone(targets: Sequence[Process], *, deadline_s: float) -> list[Process]:
+    """Returns those still alive when the deadline passed."""
+    ends_at = time.monotonic() + deadline_s
+    while True:
+        alive = [target for target in targets if target.is_alive]
+        if not alive or time.monotonic() > ends_at:
+            return alive
+        time.sleep(0.02)
+
+
+def end(targets: Sequence[Process], *, with_signal: signal.Signals = signal.SIGTERM, grace_s: float = 10.0) -> None:
+    """Ask, wait, then kill what has not gone."""
+    for target in targets:
+        send(target, with_signal)
+        # One that was frozen would not hear the request.
+        send(target, signal.SIGCONT)
+    for target in wait_until_gone(targets, deadline_s=grace_s):
+        send(target, signal.SIGKILL)
+    wait_until_gone(targets, deadline_s=5.0)
