@@ -1,0 +1,1 @@
+"""The applications of Lifeguard, from accounts (lowest) to fleet (highest)."""

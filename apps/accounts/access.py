@@ -1,0 +1,118 @@
+"""Who asks, for which organisation, and what they may: the one gate of every page and every REST call."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any, cast
+
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework.permissions import BasePermission
+from rest_framework.request import Request
+
+from apps.accounts.models import ApiToken, Membership, Organisation, User
+from apps.accounts.roles import Role, reaches
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+READING = {"GET", "HEAD", "OPTIONS"}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A member of an organisation who asks for something, in a browser or with a token."""
+
+    user: User
+    organisation: Organisation
+    role: str
+    token: ApiToken | None = None
+    address: str | None = None
+
+    def may(self, role: str) -> bool:
+        """Whether this caller may do what the role may; a read token never reaches beyond viewer."""
+        if self.token is not None and self.token.scope == ApiToken.Scope.READ and role != Role.VIEWER:
+            return False
+        return reaches(self.role, role)
+
+    def require(self, role: str) -> None:
+        if not self.may(role):
+            held = "a read token" if self.token and self.token.scope == ApiToken.Scope.READ else f"{self.role} access"
+            raise PermissionDenied(f"You have {held}; this needs the role {role}.")
+
+
+def organisations_of(user: User | AnonymousUser) -> QuerySet[Organisation]:
+    if not isinstance(user, User):
+        return Organisation.objects.none()
+    return Organisation.objects.filter(memberships__user=user).order_by("name", "pk")
+
+
+def remote_address(request: HttpRequest) -> str | None:
+    return request.META.get("REMOTE_ADDR") or None
+
+
+def caller_for(request: HttpRequest, organisation: str) -> Caller:
+    """The signed-in person as a member of the organisation with this slug; 404 for everyone else."""
+    membership = (
+        Membership.objects.select_related("organisation", "user")
+        .filter(organisation__slug=organisation, user_id=request.user.pk, user__is_active=True)
+        .first()
+    )
+    if membership is None:
+        raise Http404(f"There is no organisation {organisation} that you are a member of.")
+    return Caller(membership.user, membership.organisation, membership.role, None, remote_address(request))
+
+
+def page(role: str = Role.VIEWER) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """A page below /o/<organisation>/: view(request, caller, **kwargs), for members with at least this role."""
+
+    def gate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+        @wraps(view)
+        def guarded(request: HttpRequest, organisation: str, **kwargs: Any) -> HttpResponse:
+            caller = caller_for(request, organisation)
+            caller.require(role)
+            request.caller = caller  # type: ignore[attr-defined]  the frame of the page shows who is signed in
+            return view(request, caller, **kwargs)
+
+        return cast("Callable[..., HttpResponse]", login_required(guarded))
+
+    return gate
+
+
+def caller_of(request: Request) -> Caller:
+    """The caller of a REST request; which one a browser session speaks for is told by ?organisation=<slug>.
+
+    Without that, a person who is a member of exactly one organisation speaks for it.
+    """
+    known = getattr(request, "_lifeguard_caller", None)
+    if isinstance(known, Caller):
+        return known
+    token = request.auth if isinstance(request.auth, ApiToken) else None
+    memberships = Membership.objects.select_related("organisation", "user").filter(user_id=request.user.pk)
+    if token is not None:
+        memberships = memberships.filter(organisation_id=token.organisation_id)
+    elif slug := request.query_params.get("organisation"):
+        memberships = memberships.filter(organisation__slug=slug)
+    found = list(memberships.order_by("pk")[:2])
+    if not found:
+        raise Http404("You are a member of no such organisation.")
+    if len(found) > 1:
+        raise PermissionDenied("You are a member of several organisations: say which one by ?organisation=<slug>.")
+    caller = Caller(found[0].user, found[0].organisation, found[0].role, token, remote_address(request))
+    request._lifeguard_caller = caller  # type: ignore[attr-defined]  asked several times in one request
+    return caller
+
+
+class MayUseApi(BasePermission):
+    """Signed in, a member, and of the role that the view asks for: `read_role` for GET, `write_role` for the rest."""
+
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        if not request.user or not request.user.is_authenticated:
+            return False
+        default = Role.VIEWER if request.method in READING else Role.OPERATOR
+        name = "read_role" if request.method in READING else "write_role"
+        caller_of(request).require(getattr(view, name, default))
+        return True

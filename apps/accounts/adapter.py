@@ -1,0 +1,9 @@
+"""What sign-in of this installation allows: nobody signs themselves up."""
+
+from allauth.account.adapter import DefaultAccountAdapter
+from django.http import HttpRequest
+
+
+class ClosedAccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  allauth ships no types
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False

@@ -1,0 +1,1 @@
+"""Clusters: registered Pgpool-II clusters, watched, judged and changed."""

@@ -1,0 +1,91 @@
+"""What was seen latest: one row per pgpool instance, per backend, and per backend as one pgpool sees it.
+
+Each is rewritten on every tick, in place: no index but the key, and room on the page for the next version.
+"""
+
+from django.db import models
+
+from apps.clusters.models.registry import Backend, PgpoolInstance
+
+
+class InstanceLatest(models.Model):
+    """A pgpool instance at the latest tick. A figure that could not be read is null, its reason stands in `reason`."""
+
+    class State(models.TextChoices):
+        ANSWERING = "answering", "answering"
+        HANGING = "hanging", "hanging"  # SQL does not answer, PCP does
+        UNREACHABLE = "unreachable", "unreachable"  # neither answers
+        REFUSED = "refused", "refused"  # it answers, but not to us: password, pool_hba, TLS
+
+    instance = models.OneToOneField(PgpoolInstance, on_delete=models.CASCADE, primary_key=True, related_name="latest")
+    polled_at = models.DateTimeField(help_text="latest attempt")
+    answered_at = models.DateTimeField(null=True, help_text="latest SHOW that was answered")
+    state = models.CharField(max_length=12, choices=State.choices)
+    state_since = models.DateTimeField()
+    reason = models.TextField(blank=True, help_text="why it does not answer, and what mends it")
+    probe_ms = models.FloatField(null=True, help_text="round trip of SHOW server_version through this pgpool")
+    children_used = models.IntegerField(null=True, help_text="sessions of others; Lifeguard's own are subtracted")
+    children_total = models.IntegerField(null=True, help_text="num_init_children")
+    session_count = models.BigIntegerField(null=True, help_text="sessions ended since watching began")
+    sessions_reason = models.TextField(blank=True, help_text="why sessions cannot be counted")
+    cache_hit_count = models.BigIntegerField(null=True)
+    cache_miss_count = models.BigIntegerField(null=True)
+    epoch = models.BigIntegerField(default=0, help_text="of the shard's lease")
+    tick = models.BigIntegerField(default=0)
+
+    class Meta:
+        db_table = "clusters_instance_latest"
+
+    def __str__(self) -> str:
+        return f"{self.instance_id} {self.state}"
+
+
+class NodeLatest(models.Model):
+    """A backend as one pgpool instance sees it (SHOW POOL_NODES, POOL_BACKEND_STATS)."""
+
+    instance = models.ForeignKey(PgpoolInstance, on_delete=models.CASCADE, related_name="nodes")
+    node_id = models.PositiveSmallIntegerField()
+    seen_at = models.DateTimeField()
+    status = models.CharField(max_length=20, help_text="pgpool's belief: up, down, waiting, unused, quarantine")
+    status_since = models.DateTimeField()
+    pg_status = models.CharField(max_length=20, blank=True, help_text="pgpool's live probe: up, down, unknown")
+    role = models.CharField(max_length=20, help_text="primary or standby, as pgpool believes")
+    pg_role = models.CharField(max_length=20, blank=True)
+    lb_weight = models.FloatField(null=True, help_text="share of new sessions, 0..1; null while all weights are 0")
+    weight_since = models.DateTimeField(help_text="when lb_weight was first seen as it is")
+    select_count = models.BigIntegerField(null=True, help_text="since pgpool started")
+    replication_delay_bytes = models.BigIntegerField(null=True)
+    replication_delay_s = models.FloatField(null=True)
+    replication_state = models.CharField(max_length=40, blank=True)
+    replication_sync_state = models.CharField(max_length=40, blank=True)
+
+    class Meta:
+        db_table = "clusters_node_latest"
+        constraints = [models.UniqueConstraint(fields=["instance", "node_id"], name="node_latest_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.instance_id}/{self.node_id} {self.status}"
+
+
+class BackendLatest(models.Model):
+    """A backend asked directly: the truth about recovery and replication."""
+
+    backend = models.OneToOneField(Backend, on_delete=models.CASCADE, primary_key=True, related_name="latest")
+    polled_at = models.DateTimeField()
+    answered_at = models.DateTimeField(null=True)
+    reason = models.TextField(blank=True, help_text="why it does not answer, and what mends it")
+    is_in_recovery = models.BooleanField(null=True)
+    probe_ms = models.FloatField(null=True, help_text="round trip of SELECT 1 on a kept connection")
+    server_version = models.CharField(max_length=40, blank=True)
+    lsn_bytes = models.BigIntegerField(null=True, help_text="current (primary) or replayed (standby) WAL position")
+    replay_lag_s = models.FloatField(null=True)
+    replay_lag_bytes = models.BigIntegerField(null=True)
+    lag_reason = models.TextField(blank=True, help_text="why the lag is not known")
+    replication_state = models.CharField(max_length=40, blank=True)
+    sync_state = models.CharField(max_length=40, blank=True)
+
+    class Meta:
+        db_table = "clusters_backend_latest"
+
+    def __str__(self) -> str:
+        return f"{self.backend_id} {self.reason or 'answers'}"

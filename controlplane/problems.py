@@ -1,0 +1,114 @@
+"""Errors of the REST interface as problem+json (RFC 9457): every one names its field, the value's fault, what is right."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.parsers import JSONParser
+from rest_framework.response import Response
+from rest_framework.views import set_rollback
+
+CONTENT_TYPE = "application/problem+json"
+
+
+class Problem(exceptions.APIException):
+    """An answer that is not a success: kind (the last word of its type), HTTP status, title, detail, more facts."""
+
+    def __init__(self, kind: str, status: int, title: str, detail: str, **facts: object) -> None:
+        super().__init__(detail)
+        self.kind = kind
+        self.status_code = status
+        self.title = title
+        self.facts = facts
+
+
+def invalid(**errors: str) -> NoReturn:
+    """Refuse an input: field -> what is wrong with it and what would be right."""
+    raise exceptions.ValidationError({field: [message] for field, message in errors.items()})
+
+
+class StrictJSONParser(JSONParser):
+    """JSON without NaN and Infinity, and without a key twice: of two values one would be lost without a word."""
+
+    strict = True
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+        encoding = (parser_context or {}).get("encoding") or "utf-8"
+        try:
+            text = stream.read().decode(encoding)
+            return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant) if text else {}
+        except (ValueError, RecursionError) as error:
+            raise exceptions.ParseError(f"the body is not valid JSON: {error}") from error
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} stands there twice")
+        found[name] = value
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def problem_answer(error: Exception, context: Mapping[str, Any]) -> Response | None:
+    """DRF's exception handler."""
+    if isinstance(error, Http404):
+        error = exceptions.NotFound(*error.args)
+    elif isinstance(error, PermissionDenied):
+        error = exceptions.PermissionDenied(*error.args)
+    if not isinstance(error, exceptions.APIException):
+        return None
+    set_rollback()
+    headers = {}
+    if getattr(error, "auth_header", None):
+        headers["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  set by DRF's view on 401
+    if getattr(error, "wait", None):
+        headers["Retry-After"] = str(int(error.wait))  # type: ignore[attr-defined]  only Throttled has it
+    return Response(_body(error), status=error.status_code, headers=headers, content_type=CONTENT_TYPE)
+
+
+def _body(error: exceptions.APIException) -> dict[str, object]:
+    if isinstance(error, Problem):
+        return {
+            "type": f"urn:lifeguard:{error.kind}",
+            "title": error.title,
+            "status": error.status_code,
+            "detail": str(error.detail),
+            **error.facts,
+        }
+    if isinstance(error, exceptions.ValidationError):
+        errors = _flat(error.detail)
+        return {
+            "type": "urn:lifeguard:invalid",
+            "title": "Not valid",
+            "status": 400,
+            "detail": "; ".join(f"{each['field']}: {each['reason']}" for each in errors),
+            "errors": errors,
+        }
+    return {
+        "type": f"urn:lifeguard:{str(error.default_code).replace('_', '-')}",
+        "title": str(error.default_detail).rstrip("."),
+        "status": error.status_code,
+        "detail": str(error.detail),
+    }
+
+
+def _flat(detail: Any, field: str = "") -> list[dict[str, str]]:
+    """Nested DRF errors -> [{field: "pgpools.0.port", reason}]."""
+    if isinstance(detail, Mapping):
+        return [found for name, inner in detail.items() for found in _flat(inner, f"{field}.{name}".strip("."))]
+    if isinstance(detail, list):
+        found = []
+        for position, inner in enumerate(detail):
+            nested = isinstance(inner, Mapping | list)
+            found += _flat(inner, f"{field}.{position}".strip(".") if nested else field)
+        return found
+    name = field.removesuffix(".non_field_errors").removesuffix("non_field_errors") or "body"
+    return [{"field": name, "reason": str(detail)}]

@@ -1,0 +1,5 @@
+"""Figures for people: a value with its unit, an en dash where it is not known."""
+
+from django import template
+
+register = template.Library()
