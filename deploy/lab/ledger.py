@@ -1,0 +1,79 @@
+"""What a lab has started, on disk: so that the next start finds what a killed one left behind, of this lab or another."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from deploy.lab import processes, shared_memory
+from deploy.lab.account import NOWHERE, Account
+from deploy.lab.shared_memory import Holdings
+
+NAME = "started.json"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One started server: its parent process and what the kernel keeps for it."""
+
+    folder: Path
+    pid: int
+    started: int
+    holdings: Holdings
+
+    def is_alive(self) -> bool:
+        process = processes.look_up(self.pid)
+        return process is not None and process.started == self.started
+
+
+def read(private: Path) -> dict[str, Entry]:
+    try:
+        content = json.loads((private / NAME).read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return {}
+    return {
+        name: Entry(
+            folder=Path(row["folder"]),
+            pid=row["pid"],
+            started=row["started"],
+            holdings=Holdings(
+                segments={int(segment): creator for segment, creator in row["segments"].items()},
+                semaphores=frozenset(row["semaphores"]),
+            ),
+        )
+        for name, row in content.items()
+    }
+
+
+def write(private: Path, entries: Mapping[str, Entry]) -> None:
+    content = {
+        name: {
+            "folder": str(entry.folder),
+            "pid": entry.pid,
+            "started": entry.started,
+            "segments": dict(entry.holdings.segments),
+            "semaphores": sorted(entry.holdings.semaphores),
+        }
+        for name, entry in entries.items()
+    }
+    draft = private / f"{NAME}.draft"
+    draft.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    draft.replace(private / NAME)
+
+
+def bury(entry: Entry, account: Account) -> None:
+    """End what a server whose parent died left behind."""
+    processes.kill(entry.folder, account)
+    shared_memory.release(entry.holdings, account)
+
+
+def sweep(account: Account, *, own: Path) -> None:
+    """Bury the orphans of labs that were killed, of any clone on this machine; living labs are left alone."""
+    for path in NOWHERE.glob(f"lifeguard-*/{NAME}"):
+        private = path.parent
+        if private != own and path.stat().st_uid == own.stat().st_uid:
+            entries = read(private)
+            if entries and not any(entry.is_alive() for entry in entries.values()):
+                for entry in entries.values():
+                    bury(entry, account)
+                path.unlink(missing_ok=True)
