@@ -1,0 +1,195 @@
+"""What pgpool, PostgreSQL and libpq say when a connection fails, and the line that mends it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+Side = Literal["pgpool", "backend"]
+TroubleStep = Literal["tcp", "tls", "authenticate", "privilege", "show"]
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """step: where the connection failed. fix: the line or statement that mends it, "" where none is known."""
+
+    step: TroubleStep
+    reason: str
+    fix: str
+
+
+@dataclass(frozen=True)
+class Place:
+    side: Side
+    host: str
+    port: int
+    username: str
+    database: str
+
+
+@dataclass(frozen=True)
+class _Sign:
+    pattern: re.Pattern[str]
+    step: TroubleStep
+    reason: Callable[[Place], str]
+    fix: Callable[[Place], str]
+
+
+def _sign(pattern: str, step: TroubleStep, reason: str, fix: str, backend_fix: str | None = None) -> _Sign:
+    """reason and fix may use {host}, {port}, {username}, {database}."""
+
+    def fill(template: str, place: Place) -> str:
+        return template.format(
+            host=place.host,
+            port=place.port,
+            username=place.username,
+            database=place.database,
+            role=quoted_identifier(place.username),
+        )
+
+    def fix_of(place: Place) -> str:
+        return fill(backend_fix if backend_fix is not None and place.side == "backend" else fix, place)
+
+    return _Sign(re.compile(pattern, re.IGNORECASE | re.DOTALL), step, lambda place: fill(reason, place), fix_of)
+
+
+def quoted_identifier(name: str) -> str:
+    """A role name as it is written in SQL."""
+    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else '"' + name.replace('"', '""') + '"'
+
+
+POOL_ENTRY = "Add to pool_passwd of this pgpool, then reload it: {username}:TEXT<password>"
+ALTER_ROLE = "ALTER ROLE {role} PASSWORD '<the password given here>';"
+CREATE_ROLE = "CREATE ROLE {role} LOGIN PASSWORD '<password>'; GRANT pg_monitor TO {role};"
+GRANT_MONITOR = "GRANT pg_monitor TO {role};"
+
+# The first sign that fits decides, so the special ones stand before the general ones.
+_SIGNS = (
+    _sign(
+        r"connection refused",
+        "tcp",
+        "{host}:{port} refuses connections",
+        "Check that pgpool runs and listens there: listen_addresses = '*' in pgpool.conf, then restart it.",
+        "Check that PostgreSQL runs and listens there: listen_addresses = '*' in postgresql.conf, then restart it.",
+    ),
+    _sign(
+        r"(no route to host|network is unreachable|host is unreachable)",
+        "tcp",
+        "{host}:{port} has no route",
+        "Check that this machine may reach {host}, port {port}.",
+    ),
+    _sign(
+        r"does not support SSL",
+        "tls",
+        "{host}:{port} offers no TLS, but TLS was asked for",
+        "ssl = on in pgpool.conf (with ssl_cert and ssl_key), then restart it; or choose sslmode prefer.",
+        "ssl = on in postgresql.conf, then reload it; or choose sslmode prefer.",
+    ),
+    _sign(
+        r"(root certificate file|certificate verify failed|server certificate for|self.signed certificate)",
+        "tls",
+        "the certificate of {host}:{port} could not be verified",
+        "Give the worker the authority's certificate (PGSSLROOTCERT), or choose sslmode require: it does not verify.",
+    ),
+    _sign(
+        r"(SSL error|SSL SYSCALL|could not initiate SSL|tls)",
+        "tls",
+        "the TLS handshake with {host}:{port} failed",
+        "Check ssl_cert and ssl_key in pgpool.conf.",
+        "Check ssl_cert_file and ssl_key_file in postgresql.conf.",
+    ),
+    _sign(
+        r"(too many clients|remaining connection slots)",
+        "authenticate",
+        "{host}:{port} has no free connection",
+        "Raise num_init_children in pgpool.conf, then restart it.",
+        "Raise max_connections in postgresql.conf, then restart it.",
+    ),
+    _sign(
+        r"pool_passwd file does not contain an entry",
+        "authenticate",
+        "pool_passwd has no entry for {username}",
+        POOL_ENTRY,
+    ),
+    _sign(
+        r"valid password not found",
+        "authenticate",
+        "pgpool has no password of {username} to sign in to the backends with",
+        POOL_ENTRY,
+    ),
+    _sign(
+        r"no pool_hba\.conf entry",
+        "authenticate",
+        "pool_hba.conf does not let {username} in from this machine",
+        "Add to pool_hba.conf, then reload pgpool: host all {username} <address of this machine>/32 scram-sha-256",
+    ),
+    _sign(
+        r"no pg_hba\.conf entry",
+        "authenticate",
+        "pg_hba.conf does not let {username} in",
+        "Add to pg_hba.conf of the backends, then reload: host {database} {username} <pgpool>/32 scram-sha-256",
+        "Add to pg_hba.conf, then reload: host {database} {username} <address of this machine>/32 scram-sha-256",
+    ),
+    _sign(
+        r"(role \S+ does not exist|role \S+ is not permitted to log in)",
+        "authenticate",
+        "the role {username} does not exist or may not log in",
+        "On the primary: " + CREATE_ROLE,
+    ),
+    _sign(
+        r"database \S+ does not exist",
+        "authenticate",
+        "the database {database} does not exist",
+        "CREATE DATABASE {database};",
+    ),
+    _sign(
+        r"(SCRAM authentication failed|password or SCRAM|username .* or password does not exist|wrong password"
+        r"|password authentication failed|authentication failed|no password supplied|md5 authentication)",
+        "authenticate",
+        "the password of {username} was not accepted",
+        "On the primary: " + ALTER_ROLE + " and the same password in pool_passwd.",
+        "On the primary: " + ALTER_ROLE,
+    ),
+    _sign(
+        r"(failed to create a backend|unable to get session context|all backend nodes are down|no valid backend)",
+        "authenticate",
+        "pgpool runs, but has no backend to give a session to",
+        "Check the primary. A small search_primary_node_timeout (10) keeps pgpool from waiting 300 s for it.",
+    ),
+    _sign(
+        r"(starting up|shutting down|recovery mode)",
+        "authenticate",
+        "{host}:{port} is starting up or shutting down",
+        "Wait until it has started.",
+    ),
+    _sign(
+        r"unrecognized configuration parameter .?pool_",
+        "show",
+        "{host}:{port} is a PostgreSQL server, not a pgpool",
+        "Give the address and port of pgpool (port in pgpool.conf).",
+    ),
+    _sign(r"permission denied", "privilege", "{username} may not read what monitoring needs", GRANT_MONITOR),
+)
+
+
+def trouble_of(text: str, place: Place, *, otherwise: TroubleStep) -> Trouble:
+    """Read the message of a failed connection or query.
+
+    otherwise: the step to name for a message nobody has met yet; its own words are then the reason.
+    """
+    for sign in _SIGNS:
+        if sign.pattern.search(text):
+            return Trouble(step=sign.step, reason=f"{sign.reason(place)} ({short(text)})", fix=sign.fix(place))
+    if re.search(r"server closed the connection|connection reset|EOF detected|connection already closed", text):
+        return Trouble(otherwise, f"{place.host}:{place.port} closed the connection ({short(text)})", "")
+    return Trouble(otherwise, short(text), "")
+
+
+def short(text: str, limit: int = 300) -> str:
+    """The message on one line, without libpq's preamble."""
+    line = " ".join(text.split())
+    line = re.sub(r"^connection failed: ", "", line)
+    line = re.sub(r"^connection to server at [^:]*failed: ", "", line)
+    return line if len(line) <= limit else line[: limit - 1] + "…"
