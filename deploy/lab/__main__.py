@@ -7,23 +7,28 @@ from pathlib import Path
 
 import psycopg
 
+from deploy.lab.account import PlaceRefused
+from deploy.lab.backends import BackendFailed
+from deploy.lab.binaries import ProgramMissing
 from deploy.lab.lab import Lab, LabIsDown
+from deploy.lab.pgpools import PgpoolFailed
 from deploy.lab.plan import UnknownServer
 
+EXPECTED = (LabIsDown, UnknownServer, BackendFailed, PgpoolFailed, ProgramMissing, PlaceRefused)
 FAULTS = ("stop", "kill", "freeze", "resume", "start", "pause_replay", "resume_replay")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
-    lab = Lab(asked.root, pgpool_count=asked.pgpools, num_init_children=asked.num_init_children)
     try:
+        lab = Lab(asked.root, pgpool_count=asked.pgpools, num_init_children=asked.num_init_children)
         if asked.command == "fault":
             getattr(lab, asked.kind.replace("-", "_"))(asked.name)
         elif asked.command != "status":
             getattr(lab, asked.command)()
         if asked.command not in ("down", "forget"):
             _print_status(lab)
-    except (LabIsDown, UnknownServer) as error:
+    except EXPECTED as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-NOWHERE = Path("/var/tmp")
+# Like /tmp, everybody may write there, but it outlives a restart. What lies there is checked before it is used.
+SHARED = Path("/var/tmp")  # noqa: S108
 
 
 class PlaceRefused(RuntimeError):
@@ -86,7 +87,7 @@ def server_account() -> Account:
 def private_folder(root: Path) -> Path:
     """The lab's folder under /var/tmp: short enough for sockets (107 bytes), open enough for another user."""
     digest = hashlib.sha256(str(root).encode()).hexdigest()[:10]
-    path = NOWHERE / f"lifeguard-{digest}"
+    path = SHARED / f"lifeguard-{digest}"
     path.mkdir(mode=0o711, exist_ok=True)
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():

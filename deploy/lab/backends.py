@@ -47,6 +47,7 @@ cluster_name = '{name}'
 primary_conninfo = 'host=127.0.0.1 port={primary_port} user=replicator password={replicator} application_name={name}'
 """
 START_WITHIN_S = 60.0
+GRACE_S = 3.0
 
 
 class BackendFailed(RuntimeError):
@@ -156,13 +157,15 @@ class Backends:
         self.account.file(self.folder(backend) / "lab.conf", text)
 
     def _await(self, backend: Backend) -> None:
-        deadline = time.monotonic() + START_WITHIN_S
+        began = time.monotonic()
         while True:
             try:
                 self.connect(backend).close()
             except psycopg.OperationalError as error:
-                alive = processes.members(self.folder(backend), self.account)
-                if not alive or time.monotonic() > deadline:
+                waited_s = time.monotonic() - began
+                # Until its program is loaded, a starting server is not seen among the processes.
+                is_dead = waited_s > GRACE_S and not processes.members(self.folder(backend), self.account)
+                if is_dead or waited_s > START_WITHIN_S:
                     raise BackendFailed(f"{backend.name}: {error}\n{_tail(self.log(backend))}") from error
                 time.sleep(0.05)
             else:

@@ -246,10 +246,11 @@ class Lab:
         entries = ledger.read(self._private())
         for server in (*drawn.backends, *drawn.pgpools):
             folder = self._folder(server)
-            parents = processes.members(folder, self.account)[:1]
-            known = entries.get(server.name)
-            holdings = (held or {}).get(server.name) or (known.holdings if known else Holdings({}, frozenset()))
-            for parent in parents:
+            for parent in processes.members(folder, self.account)[:1]:
+                known = entries[server.name].holdings if server.name in entries else Holdings({}, frozenset())
+                if isinstance(server, Backend):
+                    known = Holdings(shared_memory.segments_of([parent.pid]), frozenset())
+                holdings = (held or {}).get(server.name, known)
                 entries[server.name] = Entry(folder=folder, pid=parent.pid, started=parent.started, holdings=holdings)
         ledger.write(self._private(), entries)
 

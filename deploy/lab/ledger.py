@@ -1,12 +1,13 @@
-"""What a lab has started, on disk: so that the next start finds what a killed one left behind, of this lab or another."""
+"""What a lab has started, on disk: the next start finds what a killed one left behind, of this lab or another."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.lab import processes, shared_memory
-from deploy.lab.account import NOWHERE, Account
+from deploy.lab.account import SHARED, Account
 from deploy.lab.shared_memory import Holdings
 
 NAME = "started.json"
@@ -69,7 +70,7 @@ def bury(entry: Entry, account: Account) -> None:
 
 def sweep(account: Account, *, own: Path) -> None:
     """Bury the orphans of labs that were killed, of any clone on this machine; living labs are left alone."""
-    for path in NOWHERE.glob(f"lifeguard-*/{NAME}"):
+    for path in SHARED.glob(f"lifeguard-*/{NAME}"):
         private = path.parent
         if private != own and path.stat().st_uid == own.stat().st_uid:
             entries = read(private)
@@ -77,3 +78,4 @@ def sweep(account: Account, *, own: Path) -> None:
                 for entry in entries.values():
                     bury(entry, account)
                 path.unlink(missing_ok=True)
+                shutil.rmtree(private / "s", ignore_errors=True)  # their sockets

@@ -19,6 +19,7 @@ from deploy.lab.plan import Pgpool, Plan
 from deploy.lab.shared_memory import Holdings
 
 START_WITHIN_S = 60.0
+GRACE_S = 3.0
 ANSWER_WITHIN_S = 12.0
 
 
@@ -77,7 +78,9 @@ class Pgpools:
     def holdings(self, pgpool: Pgpool, semaphores_before: frozenset[int]) -> Holdings:
         return shared_memory.holdings_of(self.pids(pgpool), before=semaphores_before, account=self.account)
 
-    def connect(self, pgpool: Pgpool, user: str = "lifeguard", database: str = "postgres") -> psycopg.Connection[TupleRow]:
+    def connect(
+        self, pgpool: Pgpool, user: str = "lifeguard", database: str = "postgres"
+    ) -> psycopg.Connection[TupleRow]:
         return psycopg.connect(
             host=pgpool.host,
             port=pgpool.port,
@@ -98,12 +101,14 @@ class Pgpools:
 
     def await_up(self, pgpool: Pgpool, node_ids: Sequence[int], *, within_s: float = START_WITHIN_S) -> None:
         """Until it serves and shows these backends up; one that it left behind is attached again."""
-        deadline = time.monotonic() + within_s
+        began = time.monotonic()
         while True:
             missing = self._missing(pgpool, node_ids)
             if not missing:
                 return
-            if time.monotonic() > deadline or not self.pids(pgpool):
+            waited_s = time.monotonic() - began
+            # Until its program is loaded, a starting server is not seen among the processes.
+            if waited_s > within_s or (waited_s > GRACE_S and not self.pids(pgpool)):
                 raise PgpoolFailed(f"{pgpool.name}: not up in {within_s:.0f} s: {missing}\n{_tail(self.log(pgpool))}")
             time.sleep(0.1)
 

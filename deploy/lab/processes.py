@@ -52,7 +52,7 @@ def members(folder: Path, account: Account) -> list[Process]:
     found: list[int] = []
     for pid in _servers():
         try:
-            cwd = os.readlink(f"/proc/{pid}/cwd")
+            cwd = str(Path(f"/proc/{pid}/cwd").readlink())
         except PermissionError:
             hidden.append(pid)  # root of a container without CAP_SYS_PTRACE: only their owner may look
         except OSError:
@@ -68,11 +68,11 @@ def members(folder: Path, account: Account) -> list[Process]:
 
 def _servers() -> list[int]:
     pids = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                if Path(f"/proc/{entry}/comm").read_text().strip() in PROGRAMS:
-                    pids.append(int(entry))
+                if (entry / "comm").read_text().strip() in PROGRAMS:
+                    pids.append(int(entry.name))
     return pids
 
 

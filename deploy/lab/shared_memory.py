@@ -22,10 +22,14 @@ def semaphore_ids() -> frozenset[int]:
 
 def holdings_of(pids: Collection[int], *, before: Collection[int], account: Account) -> Holdings:
     """What these processes hold. before: the semaphore sets that were there when they started."""
-    segments = {int(row[1]): int(row[4]) for row in _table("shm") if int(row[4]) in pids}
     candidates = semaphore_ids() - frozenset(before)
     touched = frozenset(each for each in candidates if _is_touched_only_by(each, pids, account))
-    return Holdings(segments=segments, semaphores=touched)
+    return Holdings(segments=segments_of(pids), semaphores=touched)
+
+
+def segments_of(pids: Collection[int]) -> dict[int, int]:
+    """The segments that these processes made."""
+    return {int(row[1]): int(row[4]) for row in _table("shm") if int(row[4]) in pids}
 
 
 def _is_touched_only_by(semaphore: int, pids: Collection[int], account: Account) -> bool:
