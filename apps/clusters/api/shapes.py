@@ -1,0 +1,60 @@
+"""OpenAPI shapes from the TypedDicts that the reads return, so that each answer is described once."""
+
+from typing import Any
+
+from drf_spectacular.plumbing import resolve_type_hint
+from drf_spectacular.utils import OpenApiParameter
+
+PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "description": "problem+json (RFC 9457)",
+    "properties": {
+        "type": {"type": "string", "example": "urn:lifeguard:invalid"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"field": {"type": "string"}, "reason": {"type": "string"}},
+                "required": ["field", "reason"],
+            },
+        },
+    },
+    "required": ["type", "title", "status", "detail"],
+}
+
+
+def answer(shape: Any, *problems: int, status: int = 200) -> dict[Any, Any]:
+    """The responses of an operation: its shape, and a problem for each status that it may refuse with."""
+    found: dict[Any, Any] = {status: resolve_type_hint(shape) if shape is not None else None}
+    for refused in (401, 403, *problems):
+        found[(refused, "application/problem+json")] = PROBLEM
+    return found
+
+
+def listed(shape: Any) -> dict[str, Any]:
+    """A list's answer: one page of results, and the address of the next page or null."""
+    return {
+        "type": "object",
+        "properties": {
+            "results": {"type": "array", "items": resolve_type_hint(shape)},
+            "next": {"type": "string", "nullable": True},
+        },
+        "required": ["results", "next"],
+    }
+
+
+def page_of(shape: Any, *problems: int) -> dict[Any, Any]:
+    found: dict[Any, Any] = {200: listed(shape)}
+    for refused in (401, 403, *problems):
+        found[(refused, "application/problem+json")] = PROBLEM
+    return found
+
+
+BEFORE = OpenApiParameter("before", int, description="only what is older than this id or number: the next page")
+LIMIT = OpenApiParameter("limit", int, description="how many, 1 to 200; 50 unless told")
+ORGANISATION = OpenApiParameter(
+    "organisation", str, description="for a browser session of a member of several organisations: which one"
+)
