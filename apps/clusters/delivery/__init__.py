@@ -1,0 +1,90 @@
+"""How a pgpool.conf reaches its pgpool: one file per way, chosen here by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from apps.clusters.delivery.allowed import AllowedDirectory, PathRefused, allowed_directory
+from apps.clusters.delivery.dry_run import DryRun, DryRunRejected
+from apps.clusters.delivery.local import (
+    FileChanged,
+    FileUnreadable,
+    LiveFile,
+    LocalFile,
+    ReloadFailed,
+    ReloadReceipt,
+    WriteFailed,
+)
+from apps.clusters.pcp import PcpAddress
+
+__all__ = [
+    "AllowedDirectory",
+    "Delivery",
+    "DryRun",
+    "DryRunRejected",
+    "FileChanged",
+    "FileUnreadable",
+    "LiveFile",
+    "LocalFile",
+    "ObserveOnly",
+    "PathRefused",
+    "ReloadFailed",
+    "ReloadReceipt",
+    "UnknownDelivery",
+    "WriteFailed",
+    "WritesForbidden",
+    "allowed_directory",
+    "delivery_for",
+]
+
+
+class WritesForbidden(Exception):
+    """This pgpool is registered as observe only: Lifeguard neither reads nor writes its pgpool.conf."""
+
+    def __init__(self) -> None:
+        super().__init__("this pgpool is observed only; choose a delivery for its pgpool.conf to change it from here")
+
+
+class UnknownDelivery(ValueError):
+    """No such way of delivering a file."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(f"{kind!r} is no way of delivering a file; there are: observe, local")
+        self.kind = kind
+
+
+class Delivery(Protocol):
+    def read(self) -> LiveFile: ...
+
+    def dry_run(self, text: str) -> DryRun: ...
+
+    def write(self, text: str, *, expected_sha256: str, rollout_tag: str) -> Path: ...
+
+    def reload(self, *, pcp: PcpAddress | None, deadline_s: float) -> ReloadReceipt: ...
+
+
+class ObserveOnly:
+    """Refuses everything."""
+
+    def read(self) -> NoReturn:
+        raise WritesForbidden
+
+    def dry_run(self, text: str) -> NoReturn:
+        raise WritesForbidden
+
+    def write(self, text: str, *, expected_sha256: str, rollout_tag: str) -> NoReturn:
+        raise WritesForbidden
+
+    def reload(self, *, pcp: PcpAddress | None, deadline_s: float) -> NoReturn:
+        raise WritesForbidden
+
+
+def delivery_for(*, kind: str, path: str, organisation_slug: str, directories: Iterable[AllowedDirectory]) -> Delivery:
+    """Raises PathRefused (a file where this organisation may not write) or UnknownDelivery."""
+    if kind == "observe":
+        return ObserveOnly()
+    if kind == "local":
+        return LocalFile(allowed_directory(path, organisation_slug, directories))
+    raise UnknownDelivery(kind)

@@ -1,0 +1,73 @@
+"""Lets the installed pgpool parse a candidate file without touching the one that runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+# pgpool has no check option, but `reload` parses the file first and then fails to find this pid file.
+NO_PID_FILE = "\npid_file_name = '/nonexistent/lifeguard.pid'\n"
+PARSED_SIGN = "pid file"
+DEADLINE_S = 10.0
+SEARCH_PATH = ("/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/pgpool/bin")
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """is_available: whether a pgpool program stood ready to parse the file; note says what came of it."""
+
+    is_available: bool
+    note: str
+
+
+class DryRunRejected(ValueError):
+    """pgpool cannot read this file."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"pgpool cannot read this file: {message}")
+        self.message = message
+
+
+def find_pgpool() -> str | None:
+    return shutil.which("pgpool", path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SEARCH_PATH]))
+
+
+def parse_with_pgpool(text: str, *, program: str | None) -> DryRun:
+    """Raises DryRunRejected with pgpool's own words.
+
+    It finds syntax errors and values out of range, but neither weights that are text nor unknown names: 4.3.5.
+    """
+    if program is None:
+        return DryRun(
+            is_available=False, note="not parsed beforehand: no pgpool program is installed beside the worker"
+        )
+    with tempfile.TemporaryDirectory(prefix="lifeguard-") as folder:
+        candidate = Path(folder) / "pgpool.conf"
+        candidate.write_bytes((text + NO_PID_FILE).encode())
+        try:
+            finished = subprocess.run(
+                [program, "-f", str(candidate), "reload"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=DEADLINE_S,
+                env={**os.environ, "LC_ALL": "C"},
+                cwd=folder,
+                check=False,
+            )
+        except (subprocess.TimeoutExpired, OSError) as error:
+            return DryRun(is_available=False, note=f"not parsed beforehand: {program} could not be asked ({error})")
+    said = (finished.stderr + finished.stdout).decode(errors="replace")
+    if PARSED_SIGN in said:
+        return DryRun(is_available=True, note="pgpool parses the file")
+    raise DryRunRejected(_words(said, candidate) or f"it ended with code {finished.returncode}")
+
+
+def _words(said: str, candidate: Path) -> str:
+    """Messages without their time stamps; the candidate's place means nothing to a reader."""
+    found = re.findall(r"(?:FATAL|ERROR|WARNING|DETAIL|HINT):\s*(.*)", said)
+    return "; ".join(message.strip() for message in found).replace(str(candidate), "pgpool.conf")

@@ -1,0 +1,241 @@
+"""A pgpool.conf on this machine: read, replaced atomically with a backup, reloaded."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import grp
+import hashlib
+import os
+import pwd
+import re
+import signal
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from apps.clusters.delivery.dry_run import DryRun, find_pgpool, parse_with_pgpool
+from apps.clusters.domain import pgpool_conf
+from apps.clusters.pcp import PcpAddress, PcpError, reload_config
+
+LARGEST_FILE_BYTES = 1 << 20
+BACKUPS_KEPT = 5
+
+
+@dataclass(frozen=True)
+class LiveFile:
+    """text keeps its line ends. mode as "0640", owner as "postgres:postgres"."""
+
+    text: str
+    sha256: str
+    mode: str
+    owner: str
+
+
+@dataclass(frozen=True)
+class ReloadReceipt:
+    channel: Literal["pcp", "signal"]
+    note: str
+
+
+class FileUnreadable(Exception):
+    """The live file could not be read."""
+
+
+class FileChanged(Exception):
+    """The live file is not the one this change was made from: somebody edited it meanwhile."""
+
+    def __init__(self, path: Path, expected_sha256: str, found_sha256: str) -> None:
+        super().__init__(f"{path} was changed meanwhile: its hash is {found_sha256[:12]}, not {expected_sha256[:12]}")
+        self.path = path
+        self.expected_sha256 = expected_sha256
+        self.found_sha256 = found_sha256
+
+
+class WriteFailed(Exception):
+    """The file could not be replaced; the live one is as it was."""
+
+
+class ReloadFailed(Exception):
+    """pgpool could not be told to read its file again."""
+
+    def __init__(self, reason: str, fix: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.fix = fix
+
+
+class LocalFile:
+    """path: an allowed file, links resolved, as allowed_directory() returns it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+
+    def read(self) -> LiveFile:
+        """Raises FileUnreadable."""
+        try:
+            with self.path.open("rb") as file:
+                facts = os.fstat(file.fileno())
+                content = file.read(LARGEST_FILE_BYTES + 1)
+        except OSError as error:
+            raise FileUnreadable(f"{self.path} cannot be read: {_words(error)}") from error
+        if not stat.S_ISREG(facts.st_mode):
+            raise FileUnreadable(f"{self.path} is not a regular file")
+        if len(content) > LARGEST_FILE_BYTES:
+            raise FileUnreadable(f"{self.path} is larger than 1 MiB: that is no pgpool.conf")
+        try:
+            text = content.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise FileUnreadable(f"{self.path}, line {line}, is not UTF-8 text") from error
+        owner = f"{_user_name(facts.st_uid)}:{_group_name(facts.st_gid)}"
+        return LiveFile(text, _sha256(content), f"{stat.S_IMODE(facts.st_mode):04o}", owner)
+
+    def dry_run(self, text: str) -> DryRun:
+        """Raises DryRunRejected with pgpool's own words."""
+        return parse_with_pgpool(text, program=find_pgpool())
+
+    def write(self, text: str, *, expected_sha256: str, rollout_tag: str) -> Path:
+        """Replace the live file in one step; owner, mode, attributes and links to it stay. Returns the backup's path.
+
+        Every child of pgpool reads whatever the file holds when it next wakes up, so it is never edited in place.
+        Raises FileChanged, FileUnreadable or WriteFailed; the live file is untouched then.
+        """
+        backup = self._backup_path(rollout_tag)
+        self._expect(expected_sha256)
+        try:
+            _replace(backup, self.path.read_bytes(), like=self.path)
+            candidate = _candidate(self.path, text.encode(), like=self.path)
+            try:
+                self._expect(expected_sha256)
+                candidate.rename(self.path)
+            finally:
+                candidate.unlink(missing_ok=True)
+            _sync_directory(self.path.parent)
+            self._forget_old_backups(backup)
+        except OSError as error:
+            raise WriteFailed(f"{self.path} could not be replaced: {_words(error)}") from error
+        return backup
+
+    def reload(self, *, pcp: PcpAddress | None, deadline_s: float) -> ReloadReceipt:
+        """Tell pgpool to read the file again, by PCP where it is known, else by SIGHUP. Raises ReloadFailed.
+
+        Neither says whether pgpool took the values: read them back.
+        """
+        if pcp is None:
+            return self._signal()
+        try:
+            asyncio.run(reload_config(pcp, deadline_s=deadline_s))
+        except PcpError as error:
+            raise ReloadFailed(str(error), error.fix) from error
+        return ReloadReceipt("pcp", f"pcp_reload_config at {pcp.host}:{pcp.port}")
+
+    def _signal(self) -> ReloadReceipt:
+        try:
+            named = pgpool_conf.parse(self.read().text).get("pid_file_name")
+        except ValueError as error:
+            raise ReloadFailed(f"pid_file_name is not known: {error}", "Register the PCP port.") from error
+        if not named:
+            raise ReloadFailed("pgpool.conf names no pid_file_name", "Register the PCP port, or set pid_file_name.")
+        pid_file = self.path.parent / named
+        try:
+            # pgpool ends the number with a NUL byte.
+            pid = int(pid_file.read_bytes().strip(b"\0 \n"))
+            program = Path(f"/proc/{pid}/comm").read_text().strip()
+        except (OSError, ValueError) as error:
+            raise ReloadFailed(f"no running pgpool is found by {pid_file}", "Check that pgpool runs.") from error
+        if pid <= 1 or program != "pgpool":
+            raise ReloadFailed(f"{pid_file} names process {pid}, which is {program}, not pgpool", "Restart pgpool.")
+        try:
+            os.kill(pid, signal.SIGHUP)
+        except OSError as error:
+            reason = f"process {pid} cannot be signalled: {_words(error)}"
+            raise ReloadFailed(reason, "Run the worker as pgpool's user, or register the PCP port.") from error
+        return ReloadReceipt("signal", f"SIGHUP to process {pid}")
+
+    def _expect(self, sha256: str) -> None:
+        found = self.read().sha256
+        if found != sha256:
+            raise FileChanged(self.path, sha256, found)
+
+    def _backup_path(self, rollout_tag: str) -> Path:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", rollout_tag):
+            raise ValueError(f"{rollout_tag!r} cannot be part of a file name")
+        return self.path.with_name(f"{self.path.name}.lifeguard-{rollout_tag}")
+
+    def _forget_old_backups(self, newest: Path) -> None:
+        others = [path for path in self.path.parent.glob(f"{self.path.name}.lifeguard-*") if path != newest]
+        others.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
+        for path in others[BACKUPS_KEPT - 1 :]:
+            path.unlink()
+
+
+def _replace(path: Path, content: bytes, *, like: Path) -> None:
+    candidate = _candidate(path, content, like=like)
+    try:
+        candidate.rename(path)
+    finally:
+        candidate.unlink(missing_ok=True)
+    _sync_directory(path.parent)
+
+
+def _candidate(path: Path, content: bytes, *, like: Path) -> Path:
+    """A whole file beside path, on disk, with owner, mode and attributes of `like`. Nobody else can read it before."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.lifeguard-")
+    candidate = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            model = like.stat()
+            mine = os.fstat(file.fileno())
+            if (mine.st_uid, mine.st_gid) != (model.st_uid, model.st_gid):
+                os.fchown(file.fileno(), model.st_uid, model.st_gid)
+            os.fchmod(file.fileno(), stat.S_IMODE(model.st_mode))
+            _copy_attributes(like, candidate)
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        candidate.unlink(missing_ok=True)
+        raise
+    return candidate
+
+
+def _copy_attributes(source: Path, target: Path) -> None:
+    """Access control lists and SELinux labels, where the file system knows them."""
+    for name in os.listxattr(source):
+        try:
+            os.setxattr(target, name, os.getxattr(source, name))
+        except OSError as error:
+            if error.errno not in {errno.ENOTSUP, errno.EPERM, errno.ENODATA}:
+                raise
+
+
+def _sync_directory(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _words(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _user_name(uid: int) -> str:
+    with contextlib.suppress(KeyError):
+        return pwd.getpwuid(uid).pw_name
+    return str(uid)
+
+
+def _group_name(gid: int) -> str:
+    with contextlib.suppress(KeyError):
+        return grp.getgrgid(gid).gr_name
+    return str(gid)
