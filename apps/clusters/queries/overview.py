@@ -1,0 +1,268 @@
+"""What the overview of a cluster shows: the verdict with its evidence, the topology, saturation, cache, events."""
+
+from datetime import datetime, timedelta
+from typing import TypedDict
+
+from apps.clusters.domain import ribbons
+from apps.clusters.history import window_counts
+from apps.clusters.models import Backend, BackendLatest, Cluster, ClusterEvent, InstanceLatest, NodeLatest
+from apps.clusters.queries.distribution import DistributionAnswer, InstanceDistribution, NodeShare, distribution
+from apps.clusters.queries.health import Freshness, Health, cluster_health, freshness
+
+
+class InstanceFigures(TypedDict):
+    """One pgpool in the topology strip and in the saturation list."""
+
+    name: str
+    az: str
+    state: str
+    reason: str
+    reads_per_s: float | None
+    sessions: int | None
+    is_off: bool
+    answered_at: datetime | None
+    probe_ms: float | None
+    children_used: int | None
+    children_total: int | None
+
+
+class BackendFigures(TypedDict):
+    """One backend in the topology strip."""
+
+    node_id: int
+    name: str
+    az: str
+    role: str
+    status: str
+    sync_state: str
+    observed_share: float | None
+    weight_share: float | None
+    effective_share: float | None
+    reads_per_s: float | None
+    replay_lag_s: float | None
+    replay_lag_bytes: int | None
+    lag_reason: str
+    is_lagging: bool
+    reason: str
+
+
+class CacheFigures(TypedDict):
+    """The query cache in the window, from counter differences."""
+
+    hits: int | None
+    misses: int | None
+    hit_ratio: float | None
+    reason: str
+
+
+class Overview(TypedDict):
+    health: Health
+    freshness: Freshness
+    distribution: DistributionAnswer
+    evidence: str
+    instances: list[InstanceFigures]
+    backends: list[BackendFigures]
+    ribbons: list[ribbons.Ribbon]
+    strip_height: int
+    cross_az_share: float | None
+    cache: CacheFigures
+    versions: str
+
+
+class EventAnswer(TypedDict):
+    id: int
+    at: datetime
+    kind: str
+    is_problem: bool
+    title: str
+    detail: str
+    instance: str
+    node_id: int | None
+    rollout: int | None
+
+
+def overview(*, cluster: Cluster, window_s: int, now: datetime) -> Overview:
+    judged = distribution(cluster=cluster, window_s=window_s, now=now)
+    instances = _instances(cluster, judged)
+    backends = _backends(cluster, judged)
+    flows = _flows(judged, instances, backends)
+    return {
+        "health": cluster_health(cluster=cluster, now=now, verdict_state=judged["verdict"]["state"]),
+        "freshness": freshness(cluster=cluster, now=now),
+        "distribution": judged,
+        "evidence": evidence(judged, is_statement_level=cluster.is_statement_level),
+        "instances": instances,
+        "backends": backends,
+        "ribbons": ribbons.strip(flows),
+        "strip_height": ribbons.height(max(len(instances), len(backends))),
+        "cross_az_share": ribbons.cross_az_share(flows),
+        "cache": _cache(cluster, now - timedelta(seconds=window_s), now),
+        "versions": _versions(cluster),
+    }
+
+
+def evidence(judged: DistributionAnswer, *, is_statement_level: bool) -> str:
+    """The line below the verdict: how long, how much, and what chance alone does."""
+    minutes = judged["seconds"] / 60
+    span = f"{minutes:.0f} min" if minutes >= 2 else f"{judged['seconds']:.0f} s"
+    reads = f"{judged['reads']:,} reads"
+    if is_statement_level:
+        said = f"Last {span}, {reads}. pgpool picks a backend for every statement"
+    elif judged["sessions"] is None:
+        return f"Last {span}, {reads}. Sessions are not counted: {judged['sessions_reason'] or 'no answer yet'}."
+    else:
+        said = f"Last {span}, {reads} in {judged['sessions']:,} sessions. pgpool picks a backend once per session"
+    if judged["band"] is None:
+        return f"{said}."
+    return f"{said}, so chance alone moves a share by ±{judged['band'] * 100:.1f} points."
+
+
+def events(*, cluster: Cluster, before: int | None, limit: int) -> list[EventAnswer]:
+    """What happened, latest first; before: only events with a smaller id."""
+    found = ClusterEvent.objects.filter(cluster=cluster)
+    if before is not None:
+        found = found.filter(pk__lt=before)
+    return [
+        {
+            "id": event.pk,
+            "at": event.at,
+            "kind": event.kind,
+            "is_problem": event.is_problem,
+            "title": event.title,
+            "detail": event.detail,
+            "instance": event.instance_name,
+            "node_id": event.node_id,
+            "rollout": event.rollout_id,
+        }
+        for event in found.order_by("-pk")[:limit]
+    ]
+
+
+def _instances(cluster: Cluster, judged: DistributionAnswer) -> list[InstanceFigures]:
+    latest = {row.instance_id: row for row in InstanceLatest.objects.filter(instance__cluster=cluster)}
+    shares = {each["instance"]: each for each in judged["per_instance"]}
+    found: list[InstanceFigures] = []
+    for instance in cluster.instances.order_by("pk"):
+        row, counted = latest.get(instance.pk), shares.get(instance.name)
+        found.append(
+            {
+                "name": instance.name,
+                "az": instance.az,
+                "state": row.state if row else "waiting",
+                "reason": row.reason if row else "not asked yet",
+                "reads_per_s": _rate(counted["reads"], judged) if counted else None,
+                "sessions": counted["sessions"] if counted else None,
+                "is_off": bool(counted and counted["state"] == "off"),
+                "answered_at": row.answered_at if row else None,
+                "probe_ms": row.probe_ms if row else None,
+                "children_used": row.children_used if row else None,
+                "children_total": row.children_total if row else None,
+            }
+        )
+    return found
+
+
+def _backends(cluster: Cluster, judged: DistributionAnswer) -> list[BackendFigures]:
+    shares = {node["node_id"]: node for node in judged["nodes"]}
+    direct = {row.backend_id: row for row in BackendLatest.objects.filter(backend__cluster=cluster)}
+    seen: dict[int, list[NodeLatest]] = {}
+    for row in NodeLatest.objects.filter(instance__cluster=cluster).order_by("instance_id"):
+        seen.setdefault(row.node_id, []).append(row)
+    return [
+        _backend_figures(cluster, judged, backend, shares.get(backend.node_id), direct.get(backend.pk), seen)
+        for backend in cluster.backends.order_by("node_id")
+    ]
+
+
+def _backend_figures(
+    cluster: Cluster,
+    judged: DistributionAnswer,
+    backend: Backend,
+    share: NodeShare | None,
+    direct: BackendLatest | None,
+    seen: dict[int, list[NodeLatest]],
+) -> BackendFigures:
+    views = seen.get(backend.node_id, [])
+    threshold = cluster.delay_threshold_bytes or 0
+    lag_bytes = direct.replay_lag_bytes if direct else None
+    return {
+        "node_id": backend.node_id,
+        "name": backend.shown_name,
+        "az": backend.az,
+        "role": _role(views, direct),
+        "status": _status(views),
+        "sync_state": direct.sync_state if direct else "",
+        "observed_share": share["observed_share"] if share else None,
+        "weight_share": share["weight_share"] if share else None,
+        "effective_share": share["effective_share"] if share else None,
+        "reads_per_s": _rate(share["select_count"], judged) if share else None,
+        "replay_lag_s": direct.replay_lag_s if direct else None,
+        "replay_lag_bytes": lag_bytes,
+        "lag_reason": direct.lag_reason if direct else "not asked yet",
+        "is_lagging": bool(threshold and lag_bytes is not None and lag_bytes > threshold),
+        "reason": direct.reason if direct else "not asked yet",
+    }
+
+
+def _role(views: list[NodeLatest], direct: BackendLatest | None) -> str:
+    """What PostgreSQL says of itself; what pgpool believes where it does not answer."""
+    if direct is not None and direct.is_in_recovery is not None:
+        return "standby" if direct.is_in_recovery else "primary"
+    return views[0].role if views else "unknown"
+
+
+def _status(views: list[NodeLatest]) -> str:
+    """up or down where all pgpools agree, else how many see it up."""
+    states = {view.status for view in views}
+    if len(states) == 1:
+        return states.pop()
+    up = sum(view.status == "up" for view in views)
+    return f"up at {up} of {len(views)} pgpools" if views else "not seen yet"
+
+
+def _rate(count: int, judged: DistributionAnswer) -> float | None:
+    return count / judged["seconds"] if judged["seconds"] > 0 else None
+
+
+def _flows(
+    judged: DistributionAnswer, instances: list[InstanceFigures], backends: list[BackendFigures]
+) -> list[ribbons.Flow]:
+    rows = {backend["node_id"]: row for row, backend in enumerate(backends)}
+    by_name: dict[str, InstanceDistribution] = {each["instance"]: each for each in judged["per_instance"]}
+    found = []
+    for source, instance in enumerate(instances):
+        counted = by_name.get(instance["name"])
+        for node in counted["nodes"] if counted else []:
+            target = rows.get(node["node_id"])
+            rate = _rate(node["select_count"], judged)
+            if target is None or not rate:
+                continue
+            backend = backends[target]
+            known = bool(instance["az"] and backend["az"])
+            same = instance["az"] == backend["az"] if known else None
+            where = {True: "same AZ", False: "crosses an AZ", None: "AZ not known"}[same]
+            title = f"{instance['name']} to {backend['name']}: {rate:,.1f} reads/s, {where}"
+            found.append(ribbons.Flow(source, target, node["node_id"], rate, same, title))
+    return found
+
+
+def _cache(cluster: Cluster, start: datetime, end: datetime) -> CacheFigures:
+    """The operating hit ratio over all pgpools: counter differences, never the ratio since pgpool started."""
+    counts = [each for each in window_counts(cluster=cluster, start=start, end=end) if each.cache_hits is not None]
+    hits = sum(each.cache_hits or 0 for each in counts)
+    misses = sum(each.cache_misses or 0 for each in counts)
+    if not counts:
+        return {"hits": None, "misses": None, "hit_ratio": None, "reason": "no two samples of SHOW POOL_CACHE yet"}
+    if hits + misses == 0:
+        return {"hits": 0, "misses": 0, "hit_ratio": None, "reason": "the query cache was not asked: off, or no reads"}
+    return {"hits": hits, "misses": misses, "hit_ratio": hits / (hits + misses), "reason": ""}
+
+
+def _versions(cluster: Cluster) -> str:
+    """As: Pgpool-II 4.3.5 · PostgreSQL 15.18"""
+    pgpools = sorted({version for version in cluster.instances.values_list("version", flat=True) if version})
+    servers = sorted(
+        {row.server_version for row in BackendLatest.objects.filter(backend__cluster=cluster) if row.server_version}
+    )
+    said = [f"Pgpool-II {', '.join(pgpools)}"] if pgpools else []
+    return " · ".join(said + ([f"PostgreSQL {', '.join(servers)}"] if servers else []))
