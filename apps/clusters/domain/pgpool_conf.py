@@ -150,8 +150,8 @@ class DiffLine:
     """One line of a diff; a line number is None in the file that lacks the line."""
 
     sign: Literal[" ", "+", "-"]
-    old_number: int | None
-    new_number: int | None
+    old_no: int | None
+    new_no: int | None
     text: str
 
 
@@ -218,7 +218,7 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 def _line(text: str, position: int) -> str:
     start = text.rfind("\n", 0, position) + 1
-    return text[start:].partition("\n")[0]
+    return mask_secrets(text[start:].partition("\n")[0])
 
 
 def _written(name: str, value: str, *, was_quoted: bool) -> str:

@@ -172,7 +172,7 @@ def test_the_line_diff_shows_changes_with_some_context() -> None:
 
     lines = pgpool_conf.line_diff(before, before.replace("p10 = 10", "p10 = 11"))
 
-    assert [(line.sign, line.old_number, line.new_number, line.text) for line in lines] == [
+    assert [(line.sign, line.old_no, line.new_no, line.text) for line in lines] == [
         (" ", 7, 7, "p7 = 7"),
         (" ", 8, 8, "p8 = 8"),
         (" ", 9, 9, "p9 = 9"),
@@ -209,3 +209,11 @@ def test_a_changed_password_shows_as_changed_but_not_as_text() -> None:
 )
 def test_secrets_are_masked_wherever_they_stand(line: str, masked: str) -> None:
     assert pgpool_conf.mask_secrets(f"a = 1\n{line}\nb = 2\n") == f"a = 1\n{masked}\nb = 2\n"
+
+
+def test_a_syntax_error_does_not_repeat_a_password() -> None:
+    with pytest.raises(pgpool_conf.ConfigSyntaxError) as caught:
+        parse("sr_check_password = 'it''s'\n")
+
+    assert "sr_check_password" in str(caught.value)
+    assert "it" not in caught.value.line

@@ -1,0 +1,246 @@
+"""Do reads follow the weights? Observed shares against wanted ones, with the band that chance allows, in words.
+
+Session-level balancing draws a backend once per session, so the number of draws is the number of sessions, however
+many reads they send. Statement-level balancing draws once per read.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from statistics import NormalDist
+
+from apps.clusters.domain import routing_words
+from apps.clusters.domain.routing_pool import Condition, InstanceReading, Pool, Scene, reads_of
+
+__all__ = [
+    "Condition",
+    "InstanceReading",
+    "NodeVerdict",
+    "RoutingState",
+    "Verdict",
+    "effective_sessions",
+    "pooled_verdict",
+    "verdict",
+]
+
+CONFIDENCE = 0.95
+CONFIDENCE_ALONE = 0.99  # one pgpool must be surer to overrule what all of them say together
+TOLERANCE = 0.03
+MINIMUM_DRAWS = 10
+LARGEST_SHARE_AT_WEIGHT_ZERO = 0.01
+
+
+class RoutingState(StrEnum):
+    FOLLOWS = "follows"  # inside the tolerance
+    WITHIN_NOISE = "within_noise"  # outside the tolerance, inside the band of chance
+    OFF = "off"  # outside both
+    TOO_LITTLE_TRAFFIC = "too_little_traffic"
+    DOWN = "down"  # of one backend only: nothing to judge
+
+
+@dataclass(frozen=True, slots=True)
+class NodeVerdict:
+    """One backend: its share by weight, among the backends that are up, and as observed, all in 0..1.
+
+    low..high holds the observed share 95 times in 100 if only chance is at work.
+    """
+
+    node_id: int
+    weight_share: float
+    effective_share: float
+    observed_share: float | None
+    low: float | None
+    high: float | None
+    state: RoutingState
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer for one pgpool or a whole cluster, with its evidence."""
+
+    state: RoutingState
+    sentence: str
+    nodes: tuple[NodeVerdict, ...]
+    sessions: float | None
+    reads: int
+
+
+def verdict(
+    *,
+    weights: Mapping[int, float],
+    select_counts: Mapping[int, int],
+    sessions: float | None,
+    statement_level: bool,
+    names: Mapping[int, str] | None = None,
+    conditions: Mapping[int, Condition] | None = None,
+    window_s: float | None = None,
+    off_since: datetime | None = None,
+) -> Verdict:
+    """Judge the reads that one pgpool (or a cluster taken as one) sent during a window.
+
+    weights: node_id -> weight >= 0. select_counts: node_id -> reads during the window.
+    sessions: sessions open at the start plus those started within; None where nobody counted them.
+    off_since: printed as it is, so in the zone of the reader.
+    """
+    return pooled_verdict(
+        [InstanceReading("", weights, select_counts, sessions)],
+        statement_level=statement_level,
+        names=names,
+        conditions=conditions,
+        window_s=window_s,
+        off_since=off_since,
+    )
+
+
+def pooled_verdict(
+    readings: Sequence[InstanceReading],
+    *,
+    statement_level: bool,
+    names: Mapping[int, str] | None = None,
+    conditions: Mapping[int, Condition] | None = None,
+    window_s: float | None = None,
+    off_since: datetime | None = None,
+) -> Verdict:
+    """Judge a cluster over all its pgpools, and name the one that deviates.
+
+    A pgpool whose sessions are not counted is left out, and the sentence says so.
+    """
+    scene = Scene(statement_level, names or {}, conditions or {}, window_s, off_since)
+    counted = [reading for reading in readings if scene.draws(reading) is not None]
+    if readings and not counted:
+        return _cannot_tell(Pool(readings, scene))
+    pool = Pool(counted, scene)
+    nodes = tuple(_node_verdict(pool, node_id, _z(CONFIDENCE)) for node_id in pool.node_ids)
+    state, sentence = _answer(pool, nodes)
+    if len(counted) > 1 and state is not RoutingState.TOO_LITTLE_TRAFFIC:
+        state, sentence = _with_deviating(pool, state, sentence)
+    left_out = [reading.name for reading in readings if reading not in counted and reads_of(reading)]
+    sentence = f"{sentence}{routing_words.away(scene.away(pool.node_ids))}.{routing_words.left_out(left_out)}"
+    sessions = [reading.sessions for reading in counted if reading.sessions is not None]
+    return Verdict(state, sentence, nodes, math.fsum(sessions) if sessions else None, pool.reads)
+
+
+def effective_sessions(reads_per_session: Iterable[float]) -> float:
+    """How many equal sessions would vary as much as these unequal ones: (sum r)^2 / sum r^2.
+
+    Source: Kish, Survey Sampling (1965), effective size of a weighted sample.
+    """
+    reads = list(reads_per_session)
+    squares = math.fsum(read * read for read in reads)
+    return math.fsum(reads) ** 2 / squares if squares > 0 else 0.0
+
+
+def _node_verdict(pool: Pool, node_id: int, z: float) -> NodeVerdict:
+    wanted, margin = pool.effective_share(node_id), z * pool.standard_error(node_id)
+    if not pool.reads or node_id not in pool.up:
+        low = high = None
+    else:
+        scale = pool.reads_up / pool.reads
+        room = margin if wanted > 0 else LARGEST_SHARE_AT_WEIGHT_ZERO
+        low, high = max(0.0, wanted - room) * scale, min(1.0, wanted + room) * scale
+    return NodeVerdict(
+        node_id,
+        pool.weight_share(node_id),
+        wanted if node_id in pool.up else 0.0,
+        pool.observed_share(node_id),
+        low,
+        high,
+        _node_state(pool, node_id, margin),
+    )
+
+
+def _node_state(pool: Pool, node_id: int, margin: float) -> RoutingState:
+    if node_id not in pool.up:
+        return RoutingState.DOWN
+    if pool.draws < MINIMUM_DRAWS:
+        return RoutingState.TOO_LITTLE_TRAFFIC
+    deviation = abs(pool.deviation(node_id))
+    if pool.effective_share(node_id) == 0:
+        return RoutingState.OFF if deviation > LARGEST_SHARE_AT_WEIGHT_ZERO else RoutingState.FOLLOWS
+    if deviation <= TOLERANCE:
+        return RoutingState.FOLLOWS
+    return RoutingState.WITHIN_NOISE if deviation <= margin else RoutingState.OFF
+
+
+def _cannot_tell(pool: Pool) -> Verdict:
+    nodes = tuple(
+        NodeVerdict(
+            node_id,
+            pool.weight_share(node_id),
+            pool.effective_share(node_id),
+            pool.observed_share(node_id),
+            None,
+            None,
+            RoutingState.TOO_LITTLE_TRAFFIC if node_id in pool.up else RoutingState.DOWN,
+        )
+        for node_id in pool.node_ids
+    )
+    sentence = f"{routing_words.sessions_not_counted()}{routing_words.away(pool.scene.away(pool.node_ids))}."
+    return Verdict(RoutingState.TOO_LITTLE_TRAFFIC, sentence, nodes, None, pool.reads)
+
+
+def _answer(pool: Pool, nodes: Sequence[NodeVerdict]) -> tuple[RoutingState, str]:
+    """The state and its sentence, without the full stop."""
+    scene = pool.scene
+    draws = routing_words.counted(pool.draws, statement_level=scene.statement_level)
+    if pool.draws < MINIMUM_DRAWS:
+        return RoutingState.TOO_LITTLE_TRAFFIC, routing_words.too_little(draws=draws, window_s=scene.window_s)
+    if not pool.has_weight_up():
+        return RoutingState.OFF, routing_words.no_weight_up(all_weights_zero=not pool.has_weight())
+    if any(node.state is RoutingState.OFF for node in nodes):
+        return RoutingState.OFF, f"Off: {_finding(pool, nodes)}"
+    noisy = [node.node_id for node in nodes if node.state is RoutingState.WITHIN_NOISE]
+    if not noisy:
+        return RoutingState.FOLLOWS, routing_words.follows(*pool.figures())
+    allowed = _z(CONFIDENCE) * max(map(pool.standard_error, noisy))
+    sentence = routing_words.within_noise(*pool.figures(), draws=draws, window_s=scene.window_s, allowed=allowed)
+    return RoutingState.WITHIN_NOISE, sentence
+
+
+def _finding(pool: Pool, nodes: Sequence[NodeVerdict]) -> str:
+    """The backend that explains most: one that lags and gets less, else the one furthest from its weight."""
+    scene = pool.scene
+    off = [node.node_id for node in nodes if node.state is RoutingState.OFF]
+
+    def explains(node_id: int) -> tuple[bool, float, bool]:
+        deviation = pool.deviation(node_id)
+        return scene.condition(node_id).is_lagging and deviation < 0, round(abs(deviation), 6), deviation < 0
+
+    node_id = max(off, key=explains)
+    condition, deviation = scene.condition(node_id), pool.deviation(node_id)
+    cause = None
+    if condition.is_lagging and deviation < 0:
+        cause = routing_words.lag_cause(condition.lag_text)
+    elif condition.is_primary and deviation > 0:
+        cause = routing_words.unbalanced_cause()
+    return routing_words.off(
+        name=scene.name(node_id),
+        deviation=deviation,
+        at_weight_zero=pool.effective_share(node_id) == 0,
+        since=scene.off_since,
+        cause=cause,
+    )
+
+
+def _with_deviating(pool: Pool, state: RoutingState, sentence: str) -> tuple[RoutingState, str]:
+    """Name the pgpool that is off on its own account; one is enough to call the cluster off."""
+    z = _z(CONFIDENCE_ALONE, len(pool.readings))
+    furthest, name, finding = 0.0, "", ""
+    for reading in pool.readings:
+        alone = Pool([reading], pool.scene)
+        nodes = [_node_verdict(alone, node_id, z) for node_id in alone.node_ids]
+        off = [abs(alone.deviation(node.node_id)) for node in nodes if node.state is RoutingState.OFF]
+        if off and max(off) > furthest:
+            furthest, name, finding = max(off), reading.name, _finding(alone, nodes)
+    if not finding:
+        return state, sentence
+    if state is RoutingState.OFF:
+        return state, f"{sentence}, most of all at {name}"
+    return RoutingState.OFF, f"Off at {name}: {finding}; {routing_words.overall(*pool.figures())}"
+
+
+def _z(confidence: float, comparisons: int = 1) -> float:
+    """How many standard errors hold several comparisons at once with this confidence (Bonferroni)."""
+    return NormalDist().inv_cdf(1 - (1 - confidence) / (2 * comparisons))
