@@ -43,20 +43,21 @@ def process(pid: int) -> Process | None:
     return None if started is None else Process(pid, started)
 
 
-def processes_with_argument(text: str) -> list[Process]:
-    """Living processes one of whose arguments begins with the text, a path of ours, say."""
-    found = []
-    wanted = text.encode()
+def by_environment(name: str) -> dict[str, list[Process]]:
+    """Living processes that were started with this environment variable, by its value; children inherit it."""
+    found: dict[str, list[Process]] = {}
+    wanted = f"{name}=".encode()
     for entry in PROC.iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+        if not entry.name.isdigit():
             continue
         try:
-            arguments = (entry / "cmdline").read_bytes().split(b"\0")
+            variables = (entry / "environ").read_bytes().split(b"\0")
         except OSError:
-            continue
+            continue  # gone meanwhile, or somebody else's
         living = process(int(entry.name))
-        if living is not None and any(argument.startswith(wanted) for argument in arguments):
-            found.append(living)
+        values = [variable.removeprefix(wanted) for variable in variables if variable.startswith(wanted)]
+        if living is not None and values:
+            found.setdefault(os.fsdecode(values[0]), []).append(living)
     return found
 
 

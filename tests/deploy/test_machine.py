@@ -90,11 +90,23 @@ def test_a_frozen_process_is_ended_too() -> None:
     running.wait()
 
 
-def test_a_process_is_found_by_the_beginning_of_an_argument() -> None:
-    running = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)", "--of=/no/such/clone/x"])
+def test_a_process_is_found_by_its_environment() -> None:
+    running = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(600)"], env={**os.environ, "LIFEGUARD_TRIAL": "/no/such/clone"}
+    )
     try:
-        assert [found.pid for found in processes.processes_with_argument("--of=/no/such/clone")] == [running.pid]
-        assert processes.process(running.pid) in processes.descendants(os.getpid())
+        found = processes.by_environment("LIFEGUARD_TRIAL")
+
+        assert [known.pid for known in found["/no/such/clone"]] == [running.pid]
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_a_process_is_found_among_the_descendants_of_who_started_it() -> None:
+    running = sleeper()
+    try:
+        assert running.pid in [found.pid for found in processes.descendants(os.getpid())]
     finally:
         running.kill()
         running.wait()

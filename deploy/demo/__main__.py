@@ -1,0 +1,101 @@
+"""`python -m deploy.demo run|up|down|reset|fault`: what `make demo` and its sisters call."""
+
+import argparse
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from deploy.demo import faults, keeping, stack
+from deploy.demo.place import DEFAULT_ROOT, MARK, Place
+
+
+def show(announcement: Mapping[str, Any]) -> None:
+    print(
+        f"\nLifeguard is at  {announcement['url']}\n"
+        f"  user           {announcement['email']}\n"
+        f"  password       {announcement['password']}\n"
+        f"  or, once       {announcement['sign_in_url']}\n"
+        f"  API token      in .lifeguard/demo.json",
+        flush=True,
+    )
+
+
+def run(where: Place) -> int:
+    """Until Ctrl-C, or until the demo is stopped from elsewhere."""
+    begun = time.monotonic()
+    try:
+        show(stack.up(where))
+        print(
+            f"\nReady after {time.monotonic() - begun:.0f} s. Ctrl-C stops everything; what it knows is kept.",
+            flush=True,
+        )
+        while keeping.keeper_of(where.directory) is not None:
+            time.sleep(0.5)
+        print("The demo was stopped.", flush=True)
+    except KeyboardInterrupt:
+        print("\nStopping everything …", flush=True)
+    finally:
+        # A second Ctrl-C must not leave half of it behind.
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        stack.down(where)
+    print("Stopped. Nothing is left running; make reset forgets what it knows.", flush=True)
+    return 0
+
+
+def up(where: Place) -> int:
+    begun = time.monotonic()
+    show(stack.up(where))
+    print(f"\nReady after {time.monotonic() - begun:.0f} s. Stop it with: make down", flush=True)
+    return 0
+
+
+def down(where: Place) -> int:
+    stack.down(where)
+    print("The demo is stopped; what it knows is kept. make demo-up starts it again, make reset forgets it.")
+    return 0
+
+
+def reset(where: Place) -> int:
+    stack.reset(where)
+    print("The demo is stopped and forgotten.")
+    return 0
+
+
+def interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m deploy.demo", description=__doc__)
+    parser.add_argument(
+        "--root", type=Path, default=DEFAULT_ROOT, help="where it keeps its files (default: .lifeguard)"
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("run", "up", "down", "reset"):
+        commands.add_parser(name)
+    fault = commands.add_parser("fault", help="break something")
+    fault.add_argument("words", nargs="*", metavar="WORD", help="as in: freeze pgpool-2")
+    choice = parser.parse_args(arguments)
+    where = Place(choice.root.absolute())
+    # For the children; it is by this that a later start finds what a killed one left.
+    os.environ[MARK] = str(where.directory)
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGHUP, interrupt)
+    try:
+        if choice.command == "fault":
+            return faults.break_something(stack.lab_of(where), choice.words)
+        return {"run": run, "up": up, "down": down, "reset": reset}[choice.command](where)
+    except KeyboardInterrupt:
+        return 130
+    except (RuntimeError, ValueError) as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
