@@ -1,0 +1,90 @@
+/** Marks on a chart: events, a limit that means something, and time without data. */
+import { type ChartTheme, withAlpha } from "./chart_theme";
+import type { ChartEvent } from "./wire";
+
+export interface Limit {
+  readonly value: number;
+  readonly text: string;
+}
+
+export interface Marks {
+  readonly shapes: readonly object[];
+  readonly annotations: readonly object[];
+}
+
+const NO_MARKS: Marks = { shapes: [], annotations: [] };
+
+/** A dotted line per event and its letter at the top edge. */
+export function eventMarks(events: readonly ChartEvent[], startS: number, endS: number, theme: ChartTheme): Marks {
+  const seen = events.filter((event) => event.t >= startS && event.t <= endS);
+  const shapes = seen.map((event) => ({
+    type: "line",
+    xref: "x",
+    yref: "paper",
+    x0: event.t * 1000,
+    x1: event.t * 1000,
+    y0: 0,
+    y1: 1,
+    line: { color: theme.text3, width: 1, dash: "2px,3px" },
+  }));
+  const annotations = seen.map((event) => ({
+    x: event.t * 1000,
+    y: 1,
+    xref: "x",
+    yref: "paper",
+    text: `<b>${event.letter}</b>`,
+    showarrow: false,
+    yanchor: "middle",
+    bgcolor: theme.surface,
+    bordercolor: theme.text3,
+    borderwidth: 1,
+    borderpad: 2,
+    font: { size: 10, color: theme.text },
+  }));
+  return { shapes, annotations };
+}
+
+export function limitMarks(limit: Limit | null, axisEnd: number, theme: ChartTheme): Marks {
+  // A limit far above the data would flatten the chart; it is drawn once the axis has grown up to it.
+  if (limit === null || limit.value > axisEnd) return NO_MARKS;
+  const line = { color: theme.warnMark, width: 1.25, dash: "5px,3px" };
+  const shape = { type: "line", xref: "paper", x0: 0, x1: 1, y0: limit.value, y1: limit.value, line };
+  const annotation = {
+    xref: "paper",
+    x: 0,
+    y: limit.value,
+    xanchor: "left",
+    yanchor: "top",
+    text: limit.text,
+    showarrow: false,
+    bgcolor: theme.surface,
+    font: { size: 11, color: theme.warn },
+  };
+  return { shapes: [shape], annotations: [annotation] };
+}
+
+/** Where the lines end before the window does, the rest says that nothing is known. */
+export function missingMarks(latestS: number | null, endS: number, longestStepS: number, theme: ChartTheme): Marks {
+  if (latestS === null || endS - latestS <= longestStepS) return NO_MARKS;
+  const shape = {
+    type: "rect",
+    xref: "x",
+    yref: "paper",
+    x0: latestS * 1000,
+    x1: endS * 1000,
+    y0: 0,
+    y1: 1,
+    line: { width: 0 },
+    fillcolor: withAlpha(theme.warnMark, 0.1),
+  };
+  const annotation = {
+    x: ((latestS + endS) / 2) * 1000,
+    y: 0.5,
+    xref: "x",
+    yref: "paper",
+    text: "no data",
+    showarrow: false,
+    font: { size: 11, color: theme.warn },
+  };
+  return { shapes: [shape], annotations: [annotation] };
+}

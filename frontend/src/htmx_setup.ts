@@ -1,0 +1,45 @@
+/** How htmx behaves here: failures keep what is on the screen and say so, and elements keep what they drew. */
+import htmx from "htmx.org";
+
+/** Refused or failed: the answer is a page of its own and does not belong into a fragment. 422 and 409 come with what to show. */
+const KEEPS_SCREEN = [204, 304, 401, 403, 404, 429, 500, 502, 503, 504];
+/** Elements of ours that write their own content; a morphing swap updates their attributes only. */
+const OWN_CONTENT = "time-series-chart, live-status, relative-time, [hx-morph-skip-children]";
+
+interface HtmxEventDetail {
+  readonly ctx?: {
+    readonly target?: Element | string;
+    readonly request?: { readonly action?: string };
+    readonly response?: { readonly status?: number };
+  };
+}
+
+export function setUpHtmx(): void {
+  htmx.config.noSwap = KEEPS_SCREEN;
+  htmx.config.morphSkipChildren = OWN_CONTENT;
+  htmx.config.morphIgnore = ["data-htmx-powered", "data-cur"];
+  document.addEventListener("htmx:response:error", (event) => showProblem(event, statusOf(event)));
+  document.addEventListener("htmx:error", (event) => showProblem(event, null));
+  document.addEventListener("htmx:after:swap", (event) => clearProblem(event));
+}
+
+function detailOf(event: Event): HtmxEventDetail {
+  return ((event as CustomEvent<HtmxEventDetail>).detail ?? {}) as HtmxEventDetail;
+}
+
+function statusOf(event: Event): number | null {
+  return detailOf(event).ctx?.response?.status ?? null;
+}
+
+function showProblem(event: Event, status: number | null): void {
+  const action = detailOf(event).ctx?.request?.action;
+  // 422 is the form again with its errors, 409 says what stands in the way.
+  if (status === 422 || status === 409 || action === undefined || !(event.target instanceof HTMLElement)) return;
+  const path = new URL(action, location.href).pathname;
+  event.target.dataset["problem"] = status === null ? `No answer from ${path}` : `No answer from ${path} (${status})`;
+  console.error(event.target.dataset["problem"]);
+}
+
+function clearProblem(event: Event): void {
+  if (event.target instanceof HTMLElement) delete event.target.dataset["problem"];
+}

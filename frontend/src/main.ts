@@ -1,0 +1,27 @@
+/** Everything that every page needs. Charts load Plotly by themselves, where there is one. */
+import "../styles/tokens.css";
+import "../styles/base.css";
+import "../styles/components.css";
+
+import { CopyLink } from "./copy_link";
+import { setUpHtmx } from "./htmx_setup";
+import { watchKeyboard } from "./keyboard";
+import { followTopics } from "./live";
+import { LiveStatus } from "./live_status";
+import { RelativeTime } from "./relative_time";
+import { watchFilters } from "./table_filter";
+import { watchTheme } from "./theme";
+import { TimeSeriesChart } from "./time_series_chart";
+import { WeightEditor } from "./weight_editor";
+
+setUpHtmx();
+watchTheme();
+watchKeyboard();
+watchFilters();
+// The connection first: <live-status> asks for it as soon as it is defined.
+followTopics();
+customElements.define("live-status", LiveStatus);
+customElements.define("time-series-chart", TimeSeriesChart);
+customElements.define("weight-editor", WeightEditor);
+customElements.define("relative-time", RelativeTime);
+customElements.define("copy-link", CopyLink);

@@ -1,0 +1,37 @@
+/** Asking the series API for a window, and saying in one sentence why it did not answer. */
+import { isSeriesAnswer, type SeriesAnswer } from "./wire";
+
+/** More points than a chart has pixels would only cost time. */
+const POINTS = 360;
+
+export class SeriesUnavailable extends Error {}
+
+export function seriesUrl(source: string, page: string, metric: string, startS: number): string {
+  const url = new URL(source, page);
+  if (metric) url.searchParams.set("metric", metric);
+  url.searchParams.set("start", new Date(startS * 1000).toISOString());
+  if (!url.searchParams.has("points")) url.searchParams.set("points", String(POINTS));
+  return url.href;
+}
+
+/** Raises SeriesUnavailable with a sentence for people. */
+export async function fetchSeries(url: string, signal: AbortSignal): Promise<SeriesAnswer> {
+  const path = new URL(url).pathname;
+  let response: Response;
+  try {
+    response = await fetch(url, { signal, headers: { Accept: "application/json" }, credentials: "same-origin" });
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw new SeriesUnavailable(`No answer from ${path}.`);
+  }
+  if (!response.ok) throw new SeriesUnavailable(`No answer from ${path} (${response.status}).`);
+  const answer: unknown = await response.json();
+  if (!isSeriesAnswer(answer)) throw new SeriesUnavailable(`${path} answered something that is not a series.`);
+  return answer;
+}
+
+/** Seconds since 1970 of an instant that is written as a number or in ISO 8601. */
+export function instantS(value: number | string): number | null {
+  const seconds = typeof value === "number" ? value : Date.parse(value) / 1000;
+  return Number.isFinite(seconds) ? seconds : null;
+}

@@ -1,0 +1,42 @@
+/**
+ * <input type="search" name="q" data-filters="fleet">: hides the rows of table#fleet whose data-q lacks one of the words.
+ * The words stand in the address, so that a copied link shows the same; [data-shown] says how many rows are left.
+ * Without scripts the form around it asks the server.
+ */
+export function watchFilters(): void {
+  document.addEventListener("input", (event) => {
+    if (event.target instanceof HTMLInputElement && event.target.dataset["filters"]) {
+      filter(event.target);
+      remember(event.target);
+    }
+  });
+  // A refreshed table comes with all its rows.
+  document.addEventListener("htmx:after:swap", filterAll);
+  filterAll();
+}
+
+function filterAll(): void {
+  document.querySelectorAll<HTMLInputElement>("input[data-filters]").forEach(filter);
+}
+
+export function hasAllWords(text: string, query: string): boolean {
+  const words = query.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  return words.every((word) => text.toLowerCase().includes(word));
+}
+
+function filter(input: HTMLInputElement): void {
+  const table = document.getElementById(input.dataset["filters"] ?? "");
+  if (table === null) return;
+  const rows = [...table.querySelectorAll<HTMLElement>("tbody tr[data-q]")];
+  rows.forEach((row) => (row.hidden = !hasAllWords(row.dataset["q"] ?? "", input.value)));
+  const shown = rows.filter((row) => !row.hidden).length;
+  document.querySelectorAll("[data-shown]").forEach((place) => (place.textContent = `${shown} of ${rows.length}`));
+}
+
+function remember(input: HTMLInputElement): void {
+  const url = new URL(location.href);
+  const query = input.value.trim();
+  if (query) url.searchParams.set(input.name || "q", query);
+  else url.searchParams.delete(input.name || "q");
+  history.replaceState(history.state, "", url);
+}

@@ -1,0 +1,58 @@
+/** Figures as people read them: a value, a space that does not break, a unit. */
+const SPACE = "\u00a0";
+const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
+const NOTHING = "–";
+
+export function plainNumber(value: number, fractionDigits: number): string {
+  return value.toLocaleString("en", { minimumFractionDigits: fractionDigits, maximumFractionDigits: fractionDigits });
+}
+
+export function byteCount(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (Math.abs(value) >= 1024 && unit < BYTE_UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${plainNumber(value, unit < 2 ? 0 : 1)}${SPACE}${BYTE_UNITS[unit] ?? "B"}`;
+}
+
+function isShare(unit: string): boolean {
+  return unit === "share" || unit === "ratio" || unit === "1" || unit === "";
+}
+
+/** A value in the unit that the series API names. Shares and ratios (0..1) are shown in per cent. */
+export function figure(value: number | null, unit: string): string {
+  if (value === null || !Number.isFinite(value)) return NOTHING;
+  if (isShare(unit)) return `${plainNumber(value * 100, 1)}${SPACE}%`;
+  if (unit === "bytes" || unit === "B") return byteCount(value);
+  const fractionDigits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return `${plainNumber(value, fractionDigits)}${SPACE}${unit}`;
+}
+
+/** A mark of an axis: as short as it can be said. */
+export function axisFigure(value: number, unit: string): string {
+  if (isShare(unit)) return `${plainNumber(value * 100, 0)}${SPACE}%`;
+  if (unit === "bytes" || unit === "B") return byteCount(value);
+  const fractionDigits = Number.isInteger(value) ? 0 : value < 0.1 ? 2 : 1;
+  // Long units stand in the title of the panel; beside the axis they would not fit.
+  return unit.length <= 2 ? `${plainNumber(value, fractionDigits)}${SPACE}${unit}` : plainNumber(value, fractionDigits);
+}
+
+/** How long ago, in the largest unit that still says something. */
+export function agoText(seconds: number): string {
+  const ageS = Math.max(0, Math.round(seconds));
+  if (ageS < 60) return `${ageS}${SPACE}s ago`;
+  if (ageS < 3600) return `${Math.floor(ageS / 60)}${SPACE}min ago`;
+  if (ageS < 86_400) return `${Math.floor(ageS / 3600)}${SPACE}h ago`;
+  const days = Math.floor(ageS / 86_400);
+  return days === 1 ? `1${SPACE}day ago` : `${days}${SPACE}days ago`;
+}
+
+export function clockUtc(tS: number): string {
+  return new Date(tS * 1000).toISOString().slice(11, 19);
+}
+
+export function instantUtc(tS: number): string {
+  return `${new Date(tS * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}

@@ -1,0 +1,69 @@
+/** The shapes that travel: answers of the series API and messages of the live socket. */
+
+/** Instant in seconds since 1970 UTC, and the value; null where nothing could be read. */
+export type Point = readonly [tS: number, value: number | null];
+
+export interface Series {
+  readonly node_id?: number | null;
+  readonly instance?: string | null;
+  readonly name?: string | null;
+  readonly points: readonly Point[];
+}
+
+export interface SeriesAnswer {
+  readonly metric: string;
+  readonly unit: string;
+  readonly series: readonly Series[];
+  /** Seconds since 1970 UTC, or ISO 8601. */
+  readonly start: number | string;
+  readonly end: number | string;
+}
+
+export interface PushedPoint {
+  readonly node_id?: number | null;
+  readonly instance?: string | null;
+  readonly point: Point;
+}
+
+export interface PointsMessage {
+  readonly topic: string;
+  /** Lease epoch and tick: a tick that does not follow the one before is a gap. */
+  readonly seq: readonly [epoch: number, tick: number];
+  readonly points: Readonly<Record<string, readonly PushedPoint[]>>;
+}
+
+export interface FactMessage {
+  readonly topic: string;
+  readonly fact: string;
+  readonly [fact: string]: unknown;
+}
+
+export type LiveMessage = PointsMessage | FactMessage;
+
+/** An event that charts mark with a letter. */
+export interface ChartEvent {
+  readonly letter: string;
+  readonly t: number;
+  readonly text: string;
+}
+
+export function isPoints(message: LiveMessage): message is PointsMessage {
+  return "points" in message;
+}
+
+/** Read one frame of the socket; null for anything that is not a message of ours. */
+export function readMessage(text: string): LiveMessage | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (typeof value !== "object" || value === null || !("topic" in value)) return null;
+  const isMessage = "points" in value ? "seq" in value : "fact" in value;
+  return isMessage ? (value as LiveMessage) : null;
+}
+
+export function isSeriesAnswer(value: unknown): value is SeriesAnswer {
+  return typeof value === "object" && value !== null && Array.isArray((value as { series?: unknown }).series);
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+
+import { figureOf, type Picture } from "../src/chart_figure";
+import { type ChartTheme, withAlpha } from "../src/chart_theme";
+import { matching } from "../src/palette";
+import { instantS, seriesUrl } from "../src/series_request";
+import { hasAllWords } from "../src/table_filter";
+import type { Trace } from "../src/traces";
+import { agoText, axisFigure, byteCount, figure } from "../src/values";
+
+const THEME: ChartTheme = {
+  text: "rgb(1, 1, 1)",
+  text2: "rgb(2, 2, 2)",
+  text3: "rgb(3, 3, 3)",
+  line: "rgb(4, 4, 4)",
+  lineStrong: "rgb(5, 5, 5)",
+  surface: "rgb(6, 6, 6)",
+  warn: "rgb(7, 7, 7)",
+  warnMark: "rgb(8, 8, 8)",
+  nodes: Array.from({ length: 8 }, (_, node) => `rgb(0, 0, ${node})`),
+};
+
+describe("figures", () => {
+  test.each([
+    [0.334, "share", "33.4 %"],
+    [null, "share", "–"],
+    [0.2, "s", "0.20 s"],
+    [12.4, "s", "12.4 s"],
+    [4120, "reads/s", "4,120 reads/s"],
+    [98_304, "bytes", "96 KiB"],
+  ])("%s in %s is written %s", (value, unit, text) => {
+    expect(figure(value, unit).replaceAll("\u00a0", " ")).toBe(text);
+  });
+
+  test("bytes are counted in powers of 1024", () => {
+    expect(byteCount(512)).toBe("512\u00a0B");
+    expect(byteCount(5 * 1024 * 1024)).toBe("5.0\u00a0MiB");
+  });
+
+  test("an axis names short units only, long ones stand in the title", () => {
+    expect(axisFigure(5, "s")).toBe("5\u00a0s");
+    expect(axisFigure(2000, "reads/s")).toBe("2,000");
+    expect(axisFigure(0.5, "share")).toBe("50\u00a0%");
+  });
+
+  test.each([
+    [2.4, "2 s ago"],
+    [65, "1 min ago"],
+    [7300, "2 h ago"],
+    [90_000, "1 day ago"],
+    [-5, "0 s ago"],
+  ])("%f seconds are %s", (seconds, text) => {
+    expect(agoText(seconds).replaceAll("\u00a0", " ")).toBe(text);
+  });
+
+  test.each([
+    ["rgb(10, 20, 30)", "rgba(10,20,30,0.5)"],
+    ["rgba(10, 20, 30, 0.2)", "rgba(10,20,30,0.5)"],
+    ["color(srgb 1 0.5 0)", "rgba(255,128,0,0.5)"],
+  ])("%s at half opacity is %s", (colour, half) => {
+    expect(withAlpha(colour, 0.5)).toBe(half);
+  });
+});
+
+describe("a drawing", () => {
+  const trace = (nodeId: number, points: Trace["points"]): Trace => ({
+    key: `${nodeId}@`,
+    nodeId,
+    instance: null,
+    name: `pg${nodeId + 1}`,
+    points,
+  });
+  const picture: Picture = {
+    kind: "line",
+    traces: [trace(1, [[100, 1], [102, 2], [200, 3]])],
+    wanted: [],
+    unit: "s",
+    startS: 100,
+    endS: 200,
+    axisEnd: 5,
+    gapS: 35,
+    events: [
+      { letter: "A", t: 150, text: "pg2 detached" },
+      { letter: "B", t: 900, text: "outside" },
+    ],
+    limit: { value: 10, text: "pgpool stops reading here" },
+  };
+
+  test("a line breaks where samples are missing", () => {
+    const { data } = figureOf(picture, THEME);
+
+    expect(data[0]).toMatchObject({ y: [1, 2, null, 3], connectgaps: false, line: { color: "rgb(0, 0, 1)" } });
+  });
+
+  test("events in the window get their letter, others none", () => {
+    const { layout } = figureOf(picture, THEME);
+
+    expect(layout).toMatchObject({ annotations: [{ text: "<b>A</b>", x: 150_000 }] });
+  });
+
+  test("a limit is drawn once the axis reaches it", () => {
+    expect(figureOf({ ...picture, axisEnd: 10 }, THEME).layout).toMatchObject({
+      annotations: [{ text: "pgpool stops reading here", y: 10 }, {}],
+    });
+  });
+
+  test("time without data is marked as such", () => {
+    const { layout } = figureOf({ ...picture, startS: 200, endS: 300, events: [] }, THEME);
+
+    expect(layout).toMatchObject({ annotations: [{ text: "no data" }] });
+  });
+
+  test("shares are stacked, one area per node, with the wanted boundary and its tolerance", () => {
+    const { data } = figureOf(
+      {
+        ...picture,
+        kind: "share",
+        unit: "share",
+        axisEnd: 1,
+        traces: [trace(1, [[100, 0.25], [102, 0.5]]), trace(2, [[100, 0.75], [102, 0.5]])],
+        wanted: [trace(1, [[100, 0.5]]), trace(2, [[100, 0.5]])],
+      },
+      THEME,
+    );
+
+    expect(data[0]).toMatchObject({ fill: "toself", y: [0.25, 0.5, 0, 0, null] });
+    expect(data[1]).toMatchObject({ fill: "toself", y: [1, 1, 0.5, 0.25, null] });
+    expect(data.slice(3, 6)).toMatchObject([{ y: [0.47] }, { y: [0.53], fill: "tonexty" }, { y: [0.5] }]);
+  });
+});
+
+test("a series is asked for from an instant on, with as many points as a chart can show", () => {
+  const url = new URL(seriesUrl("/api/v1/clusters/orders/series/", "http://127.0.0.1:8000/o/x/", "probe_ms", 1_700_000_000));
+
+  expect(url.pathname).toBe("/api/v1/clusters/orders/series/");
+  expect(Object.fromEntries(url.searchParams)).toEqual({ metric: "probe_ms", start: "2023-11-14T22:13:20.000Z", points: "360" });
+});
+
+test("instants are read as seconds and as ISO 8601", () => {
+  expect(instantS(1.5)).toBe(1.5);
+  expect(instantS("1970-01-01T00:01:00Z")).toBe(60);
+  expect(instantS("yesterday")).toBeNull();
+});
+
+test("a filter and the palette want every word", () => {
+  const places = [
+    { title: "orders-prod", url: "/a", note: "cluster, healthy" },
+    { title: "Fleet", url: "/b", note: "" },
+  ];
+
+  expect(matching(places, "healthy ORD").map((place) => place.url)).toEqual(["/a"]);
+  expect(matching(places, "").length).toBe(2);
+  expect(hasAllWords("orders-prod us-east-1", "us ord")).toBe(true);
+  expect(hasAllWords("orders-prod us-east-1", "us ledger")).toBe(false);
+});
