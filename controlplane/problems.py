@@ -1,4 +1,4 @@
-"""Errors of the REST interface as problem+json (RFC 9457): every one names its field, the value's fault, what is right."""
+"""Errors of the REST interface as problem+json (RFC 9457): each names its field, what is wrong, what is right."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,6 @@ from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.parsers import JSONParser
 from rest_framework.response import Response
-from rest_framework.views import set_rollback
 
 CONTENT_TYPE = "application/problem+json"
 
@@ -65,6 +64,9 @@ def problem_answer(error: Exception, context: Mapping[str, Any]) -> Response | N
         error = exceptions.PermissionDenied(*error.args)
     if not isinstance(error, exceptions.APIException):
         return None
+    # DRF's views read this module by name while they load, so this one must not need them to load.
+    from rest_framework.views import set_rollback
+
     set_rollback()
     headers = {}
     if getattr(error, "auth_header", None):
