@@ -7,7 +7,7 @@ from typing import Any
 
 from csp.constants import NONE, SELF
 
-from controlplane import environment
+from controlplane import __version__, environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENVIRON = os.environ
@@ -106,6 +106,8 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
+# The address is unique whatever its case: a constraint on lower(email), which this check does not see.
+SILENCED_SYSTEM_CHECKS = ["auth.W004"]
 ACCOUNT_ADAPTER = "apps.accounts.adapter.ClosedAccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*", "password2*"]
@@ -123,6 +125,7 @@ SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = IS_HTTPS
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+CSRF_FAILURE_VIEW = "controlplane.home.csrf_refused"
 SECURE_SSL_REDIRECT = False
 SECURE_HSTS_SECONDS = 31_536_000 if IS_HTTPS else 0
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if IS_HTTPS else None
@@ -162,10 +165,15 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "Lifeguard",
+    "VERSION": __version__,
     "DESCRIPTION": "Watch and steer PostgreSQL clusters behind Pgpool-II. Errors are problem+json (RFC 9457).",
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "controlplane.openapi.describe_problems",
+    ],
 }
 
 STATIC_URL = "/static/"

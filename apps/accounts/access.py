@@ -73,8 +73,9 @@ def page(role: str = Role.VIEWER) -> Callable[[Callable[..., HttpResponse]], Cal
         @wraps(view)
         def guarded(request: HttpRequest, organisation: str, **kwargs: Any) -> HttpResponse:
             caller = caller_for(request, organisation)
-            caller.require(role)
+            # Before the role is looked at: the page that refuses has a frame too.
             request.caller = caller  # type: ignore[attr-defined]  the frame of the page shows who is signed in
+            caller.require(role)
             return view(request, caller, **kwargs)
 
         return cast("Callable[..., HttpResponse]", login_required(guarded))
@@ -94,7 +95,7 @@ def caller_of(request: Request) -> Caller:
     memberships = Membership.objects.select_related("organisation", "user").filter(user_id=request.user.pk)
     if token is not None:
         memberships = memberships.filter(organisation_id=token.organisation_id)
-    elif slug := request.query_params.get("organisation"):
+    if slug := request.query_params.get("organisation"):
         memberships = memberships.filter(organisation__slug=slug)
     found = list(memberships.order_by("pk")[:2])
     if not found:

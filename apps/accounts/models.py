@@ -90,7 +90,9 @@ class ApiToken(models.Model):
     latest_used_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=models.Q(scope__in=["read", "write"]), name="token_scope_known")]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(scope__in=["read", "write"]), name="token_scope_known")
+        ]
 
     def __str__(self) -> str:
         return f"{self.prefix}…"

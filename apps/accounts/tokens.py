@@ -4,7 +4,8 @@ import hashlib
 import secrets
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
@@ -13,18 +14,43 @@ from rest_framework.request import Request
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.models import ApiToken, Membership, User
+from apps.accounts.roles import Role
 
 PREFIX = "lg_"
+LONGEST_LIFE = timedelta(days=365)
 # A row is not written for every request: the page needs the day, not the second.
 _USED_GRAIN = timedelta(minutes=1)
+
+
+class TokenRefused(ValueError):
+    """A token cannot be made as it was asked for."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+        self.reason = reason
 
 
 def digest(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def create_token(*, caller: Caller, name: str, scope: str, expires_at: datetime) -> tuple[ApiToken, str]:
-    """Make a token of the caller. Returns the row and the secret, which is never to be had again."""
+def tokens_for(caller: Caller) -> QuerySet[ApiToken]:
+    """The tokens that a caller may see: their own; an admin sees everybody's."""
+    tokens = ApiToken.objects.select_related("user").filter(organisation=caller.organisation)
+    return tokens if caller.may(Role.ADMIN) else tokens.filter(user=caller.user)
+
+
+@transaction.atomic
+def create_token(*, caller: Caller, name: str, scope: str, expires_at: datetime, now: datetime) -> tuple[ApiToken, str]:
+    """Make a token of the caller. Returns the row and the secret, which is never to be had again.
+
+    Raises TokenRefused for an expiry that has passed or is more than a year away.
+    """
+    if expires_at <= now:
+        raise TokenRefused("expires_at", "has passed; give an instant to come")
+    if expires_at > now + LONGEST_LIFE:
+        raise TokenRefused("expires_at", f"is too far away; a token lives at most {LONGEST_LIFE.days} days")
     secret = PREFIX + secrets.token_urlsafe(32)
     token = ApiToken.objects.create(
         organisation=caller.organisation,
@@ -42,6 +68,7 @@ def create_token(*, caller: Caller, name: str, scope: str, expires_at: datetime)
     return token, secret
 
 
+@transaction.atomic
 def revoke_token(*, caller: Caller, token: ApiToken, now: datetime) -> bool:
     """Returns whether it was still good."""
     revoked = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now)

@@ -1,1 +1,1 @@
-"""Commands of manage.py."""
+"""manage.py create_member, create_token, sign_in_link, rotate_encryption."""
