@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from deploy.lab.binaries import ProgramMissing, find_binaries
+
 HERE = Path(__file__).parent
 MARKED_FOLDERS = ("lab", "browser", "stack")
 
@@ -23,3 +25,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
     order = [None, *MARKED_FOLDERS]
     items.sort(key=lambda item: order.index(marked_folder(item)))
+
+
+def pytest_report_header() -> str:
+    try:
+        binaries = find_binaries()
+    except ProgramMissing as error:
+        return f"lab: {error}"
+    return f"lab: Pgpool-II {binaries.pgpool_version_text}, PostgreSQL {binaries.postgres_version}"

@@ -71,8 +71,7 @@ class Lab:
         return self._pgpools(self.plan)
 
     def status(self) -> list[ServerStatus]:
-        drawn = self.plan
-        return [self._status(server) for server in (*drawn.backends, *drawn.pgpools)]
+        return [self._status(server) for server in self.plan.servers]
 
     # - All of it -
 
@@ -201,7 +200,7 @@ class Lab:
         draft.replace(self.root / "lab.json")
 
     def _start_all(self, drawn: Plan) -> None:
-        for server in (*drawn.backends, *drawn.pgpools):
+        for server in drawn.servers:
             processes.resume(self._folder(server), self.account)
         backends = self._backends(drawn)
         backends.bring_up()
@@ -244,7 +243,7 @@ class Lab:
     def _record(self, drawn: Plan, held: Mapping[str, Holdings] | None = None) -> None:
         """Note what runs now; `held` replaces what was noted of what these servers hold."""
         entries = ledger.read(self._private())
-        for server in (*drawn.backends, *drawn.pgpools):
+        for server in drawn.servers:
             folder = self._folder(server)
             for parent in processes.members(folder, self.account)[:1]:
                 known = entries[server.name].holdings if server.name in entries else Holdings({}, frozenset())

@@ -3,7 +3,7 @@
 import json
 import random
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -51,11 +51,15 @@ class Plan:
         """Every child of every pgpool may hold one connection; probes, Lifeguard and people need some more."""
         return max(300, len(self.pgpools) * self.num_init_children + 60)
 
+    @property
+    def servers(self) -> Sequence[Backend | Pgpool]:
+        return [*self.backends, *self.pgpools]
+
     def server(self, name: str) -> Backend | Pgpool:
-        for server in (*self.backends, *self.pgpools):
+        for server in self.servers:
             if server.name == name:
                 return server
-        known = ", ".join(server.name for server in (*self.backends, *self.pgpools))
+        known = ", ".join(server.name for server in self.servers)
         raise UnknownServer(f"{name!r} is none of {known}")
 
 

@@ -1,0 +1,66 @@
+"""The real cluster that all tests of this folder share, and the care that each leaves it as it was."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from deploy.lab import Lab
+from deploy.lab.plan import Pgpool
+
+NUM_INIT_CHILDREN = 32
+
+
+@pytest.fixture(scope="session")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A primary, two standbys and three pgpools, up for the whole run. A test that changes it asks for restored_lab."""
+    lab = Lab(tmp_path_factory.mktemp("lab"), pgpool_count=3, num_init_children=NUM_INIT_CHILDREN)
+    try:
+        lab.up()
+        yield lab
+    finally:
+        lab.forget()
+
+
+@pytest.fixture(scope="session")
+def first_files(lab: Lab) -> dict[Path, str]:
+    """Every pgpool.conf as the lab wrote it."""
+    return {Path(pgpool.conf): Path(pgpool.conf).read_text(encoding="utf-8") for pgpool in lab.plan.pgpools}
+
+
+@pytest.fixture
+def restored_lab(lab: Lab, first_files: dict[Path, str]) -> Iterator[Lab]:
+    """The lab for a test that breaks something: files, servers and node states are put right afterwards."""
+    yield lab
+    lab.repair()
+    changed = [pgpool for pgpool in lab.plan.pgpools if Path(pgpool.conf).read_text() != first_files[Path(pgpool.conf)]]
+    for pgpool in changed:
+        lab.account.file(Path(pgpool.conf), first_files[Path(pgpool.conf)])
+        lab.pgpools.reload(pgpool)
+    for pgpool in lab.plan.pgpools:
+        for backup in Path(pgpool.conf).parent.glob("pgpool.conf?*"):
+            backup.unlink()
+        wait_until(lambda pgpool=pgpool: has_first_weights(lab, pgpool), f"{pgpool.name} has the first weights again")
+
+
+def has_first_weights(lab: Lab, pgpool: Pgpool) -> bool:
+    try:
+        return [float(row["lb_weight"]) for row in lab.pgpools.nodes(pgpool)] == [0, 0.5, 0.5]
+    except psycopg.OperationalError:
+        return False  # it is failing over and cuts its sessions
+
+
+def wait_until(is_true: Callable[[], object], what: str, *, within_s: float = 60) -> None:
+    """Ask again and again, generously: these are real servers on a machine that may be busy."""
+    deadline = time.monotonic() + within_s
+    while not is_true():
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {within_s:.0f} s: {what}")
+        time.sleep(0.2)
+
+
+@pytest.fixture(name="wait_until")
+def wait_until_fixture() -> Callable[..., None]:
+    return wait_until
