@@ -1,0 +1,106 @@
+"""What was counted in a window of time, per pgpool instance: the evidence of the verdict."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connection
+
+from apps.clusters.models import Cluster, InstanceLatest, PgpoolInstance
+
+# How far before the window the sample may lie that its first increase is counted from.
+LOOK_BACK_S = 15.0
+NOT_COUNTED = "sessions were not counted in this time"
+
+_SELECT_COUNTS = """
+WITH raw AS (
+    SELECT instance_id, node_id, at, select_count, lag(select_count) OVER series AS earlier,
+           lag(at) OVER series AS earlier_at
+    FROM clusters_node_sample
+    WHERE instance_id = ANY(%(instances)s) AND at > %(from)s AND at <= %(end)s AND select_count IS NOT NULL
+    WINDOW series AS (PARTITION BY instance_id, node_id ORDER BY at)
+), marked AS (
+    SELECT *, bool_or(select_count < earlier) OVER (PARTITION BY instance_id, at) AS is_restart FROM raw
+)
+SELECT instance_id, node_id, sum(CASE WHEN is_restart THEN select_count ELSE select_count - earlier END)::bigint,
+       bool_or(is_restart), min(earlier_at), max(at)
+FROM marked WHERE earlier IS NOT NULL AND at > %(start)s
+GROUP BY instance_id, node_id ORDER BY instance_id, node_id
+"""
+
+_SESSIONS = """
+WITH raw AS (
+    SELECT instance_id, at, session_count, children_used,
+           lag(session_count) OVER series AS earlier,
+           row_number() OVER (PARTITION BY instance_id ORDER BY at DESC) AS from_end
+    FROM clusters_instance_sample
+    WHERE instance_id = ANY(%(instances)s) AND at > %(from)s AND at <= %(end)s AND session_count IS NOT NULL
+    WINDOW series AS (PARTITION BY instance_id ORDER BY at)
+)
+SELECT instance_id,
+       sum(CASE WHEN session_count < earlier THEN session_count ELSE session_count - earlier END)::bigint,
+       max(children_used) FILTER (WHERE from_end = 1)
+FROM raw WHERE earlier IS NOT NULL AND at > %(start)s GROUP BY instance_id
+"""
+
+
+@dataclass(frozen=True)
+class InstanceWindow:
+    """One pgpool in a window of time.
+
+    select_counts: node_id -> SELECTs routed there; empty if fewer than two samples lie in the window.
+    sessions: ended within, or open at the end; None with sessions_reason where they could not be counted.
+    start, end: the samples that were compared; None without any.
+    """
+
+    instance_id: int
+    name: str
+    select_counts: Mapping[int, int] = field(default_factory=dict)
+    sessions: int | None = None
+    sessions_reason: str = ""
+    is_restarted: bool = False
+    start: dt.datetime | None = None
+    end: dt.datetime | None = None
+
+
+def window_counts(*, cluster: Cluster, start: dt.datetime, end: dt.datetime) -> tuple[InstanceWindow, ...]:
+    """One entry per pgpool instance of the cluster, by name."""
+    instances = list(PgpoolInstance.objects.filter(cluster=cluster).select_related("latest").order_by("name"))
+    parameters: dict[str, Any] = {
+        "instances": [one.pk for one in instances],
+        "start": start,
+        "end": end,
+        "from": start - dt.timedelta(seconds=LOOK_BACK_S),
+    }
+    reads: dict[int, list[tuple[int, int, bool, dt.datetime, dt.datetime]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_SELECT_COUNTS, parameters)
+        for instance_id, *counted in cursor.fetchall():
+            reads.setdefault(instance_id, []).append((counted[0], counted[1], counted[2], counted[3], counted[4]))
+        cursor.execute(_SESSIONS, parameters)
+        sessions = {instance_id: (ended, still_open) for instance_id, ended, still_open in cursor.fetchall()}
+    return tuple(_window(one, reads.get(one.pk, []), sessions.get(one.pk)) for one in instances)
+
+
+def _window(
+    instance: PgpoolInstance,
+    reads: list[tuple[int, int, bool, dt.datetime, dt.datetime]],
+    counted: tuple[int, int | None] | None,
+) -> InstanceWindow:
+    sessions = None if counted is None or counted[1] is None else counted[0] + counted[1]
+    return InstanceWindow(
+        instance_id=instance.pk,
+        name=instance.name,
+        select_counts={node_id: count for node_id, count, *_ in reads},
+        sessions=sessions,
+        sessions_reason="" if sessions is not None else _reason(instance),
+        is_restarted=any(is_restart for _, _, is_restart, _, _ in reads),
+        start=min((since for *_, since, _ in reads), default=None),
+        end=max((until for *_, until in reads), default=None),
+    )
+
+
+def _reason(instance: PgpoolInstance) -> str:
+    latest: InstanceLatest | None = getattr(instance, "latest", None)
+    return (latest.sessions_reason if latest else "") or NOT_COUNTED

@@ -1,0 +1,332 @@
+"""Samples stored by COPY and read back at a resolution, on real PostgreSQL. Figures are worked out by hand."""
+
+import datetime as dt
+from collections.abc import Iterable, Sequence
+
+import pytest
+from django.db import connection
+
+from apps.accounts.models import Organisation
+from apps.clusters.history import partitions
+from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, NodeSampleRow, append
+from apps.clusters.history.latest import BackendNow, InstanceNow, NodeNow, PoolNodeNow, rewrite
+from apps.clusters.history.metrics import METRICS, UnknownMetric
+from apps.clusters.history.series import Point, series, with_gaps
+from apps.clusters.history.windows import window_counts
+from apps.clusters.models import Backend, BackendLatest, Cluster, InstanceLatest, NodeLatest, PgpoolInstance
+
+pytestmark = pytest.mark.django_db
+
+START = dt.datetime(2026, 3, 1, 12, 0, tzinfo=dt.UTC)
+
+
+@pytest.fixture
+def cluster(db: None) -> Cluster:
+    organisation = Organisation.objects.create(slug="samples", name="Samples")
+    cluster = Cluster.objects.create(
+        organisation=organisation, slug="orders", name="Orders", username="m", password="p"
+    )
+    for number in (1, 2):
+        PgpoolInstance.objects.create(cluster=cluster, name=f"pgpool-{number}", host="127.0.0.1", port=9000 + number)
+    for node_id in range(3):
+        Backend.objects.create(
+            cluster=cluster,
+            node_id=node_id,
+            hostname="127.0.0.1",
+            port=8000 + node_id,
+            application_name=f"pg{node_id + 1}",
+        )
+    return cluster
+
+
+def instance_ids(cluster: Cluster) -> list[int]:
+    return list(cluster.instances.order_by("name").values_list("pk", flat=True))
+
+
+def after(seconds: float) -> dt.datetime:
+    return START + dt.timedelta(seconds=seconds)
+
+
+def count_reads(instance_id: int, counts: Iterable[tuple[float, int, int]]) -> None:
+    """counts: (seconds after START, select_count of node 1, of node 2); node 0 stays at 5."""
+    append(
+        nodes=[
+            NodeSampleRow(instance_id, node_id, after(at_s), count, lb_weight, is_up=True)
+            for at_s, first, second in counts
+            for node_id, count, lb_weight in ((0, 5, 0.0), (1, first, 0.25), (2, second, 0.75))
+        ]
+    )
+
+
+def points_of(cluster: Cluster, metric: str, *, until_s: float = 60, points: int = 300) -> dict[str, list[Point]]:
+    answer = series(cluster=cluster, metric=metric, start=START, end=after(until_s), points=points)
+    return {one["name"]: one["points"] for one in answer["series"]}
+
+
+def values(points: Sequence[Point]) -> list[float | None]:
+    return [value for _, value in points]
+
+
+def test_a_read_share_is_the_share_of_the_counters_increase_over_all_pgpools(cluster: Cluster) -> None:
+    first, second = instance_ids(cluster)
+    count_reads(first, [(0, 100, 100), (2, 110, 130)])
+    count_reads(second, [(0, 1000, 0), (2, 1020, 40)])
+
+    found = points_of(cluster, "read_share")
+
+    # (10 + 20) / (10 + 30 + 20 + 40) and (30 + 40) / 100
+    assert values(found["pg1"]) == [0]
+    assert values(found["pg2"]) == [0.3]
+    assert values(found["pg3"]) == [0.7]
+
+
+def test_a_read_share_looks_back_over_ten_seconds(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    count_reads(first, [(0, 0, 0), (2, 10, 0), (4, 10, 30), (30, 20, 30)])
+
+    found = points_of(cluster, "read_share")
+
+    # 10 of 10, then 10 of 40, then 10 of 10: the first ones lie more than ten seconds before
+    assert [value for value in values(found["pg2"]) if value is not None] == [1, 0.25, 1]
+
+
+def test_a_share_of_no_reads_is_unknown(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    count_reads(first, [(0, 7, 7), (2, 7, 7)])
+
+    assert values(points_of(cluster, "read_share")["pg2"]) == [None]
+
+
+def test_a_counter_that_falls_is_a_restart_and_counts_from_zero(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    # Node 2 has passed its earlier value again, but node 1 tells that pgpool restarted.
+    count_reads(first, [(0, 500, 10), (2, 10, 30)])
+
+    found = points_of(cluster, "read_share")
+
+    assert values(found["pg2"]) == [pytest.approx(10 / 45, abs=1e-6)]  # 10 / (5 + 10 + 30)
+    assert values(found["pg3"]) == [pytest.approx(30 / 45, abs=1e-6)]
+    assert points_of(cluster, "reads_per_s_total") == {}  # the time since the restart is not known
+
+
+def test_reads_per_second_are_summed_over_pgpools_per_backend_per_pgpool_and_in_total(cluster: Cluster) -> None:
+    first, second = instance_ids(cluster)
+    count_reads(first, [(0, 0, 0), (2, 20, 40)])
+    count_reads(second, [(0, 0, 0), (2, 2, 4)])
+
+    assert values(points_of(cluster, "reads_per_s")["pg2"]) == [11]  # 20 / 2 + 2 / 2
+    assert values(points_of(cluster, "reads_per_s_by_instance")["pgpool-1"]) == [30]  # (20 + 40) / 2
+    assert values(points_of(cluster, "reads_per_s_total")["all"]) == [33]
+
+
+def test_the_increase_of_the_first_point_counts_from_the_sample_before_the_range(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    count_reads(first, [(-2, 100, 0), (1, 130, 0)])
+
+    assert values(points_of(cluster, "reads_per_s_total")["all"]) == [10]  # 30 in 3 s
+
+
+def test_a_long_range_keeps_the_budget_and_its_average(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    append(instances=[InstanceSampleRow(first, after(at_s), True, float(at_s % 4)) for at_s in range(2, 602, 2)])
+
+    found = points_of(cluster, "probe_ms", until_s=600, points=10)
+
+    assert len(found["pgpool-1"]) == pytest.approx(10, abs=1)
+    # 2, 0, 2, 0, …: every bucket of 60 s holds about as many of one as of the other
+    assert all(value == pytest.approx(1, abs=0.1) for value in values(found["pgpool-1"])[:-1])
+
+
+def test_lag_keeps_its_peak_and_the_primary_has_none(cluster: Cluster) -> None:
+    primary, standby, _ = cluster.backends.order_by("node_id")
+    rewrite(backends=[backend_now(primary, is_in_recovery=False)])
+    append(
+        backends=[
+            BackendSampleRow(primary.pk, after(1), True, False, 0.5, 900),
+            BackendSampleRow(standby.pk, after(1), True, True, 0.5, 900, 0.25, 10),
+            BackendSampleRow(standby.pk, after(2), True, True, 0.5, 900, 8.5, 7_000_000_000),
+        ]
+    )
+
+    answer = series(cluster=cluster, metric="replay_lag_bytes", start=START, end=after(60), points=2)
+
+    assert [one["name"] for one in answer["series"]] == ["pg2"]
+    assert answer["series"][0]["node_id"] == 1
+    assert values(answer["series"][0]["points"]) == [7_000_000_000]
+    assert answer["unit"] == "bytes"
+
+
+def test_a_hit_ratio_comes_from_the_counters_increase(cluster: Cluster) -> None:
+    first, second = instance_ids(cluster)
+    rows = [(first, 0, 1000, 10), (first, 2, 1030, 20), (second, 0, 900, 900), (second, 2, 5, 5)]
+    append(
+        instances=[
+            InstanceSampleRow(owner, after(at_s), True, cache_hit_count=hits, cache_miss_count=misses)
+            for owner, at_s, hits, misses in rows
+        ]
+    )
+
+    # (30 + 5) / (30 + 10 + 5 + 5): the second pgpool has restarted
+    assert values(points_of(cluster, "cache_hit_ratio")["all"]) == [0.7]
+
+
+def test_a_failed_poll_is_a_gap(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    append(
+        instances=[
+            InstanceSampleRow(first, after(2), True, 1.0),
+            InstanceSampleRow(first, after(4), False),
+            InstanceSampleRow(first, after(6), True, 2.0),
+        ]
+    )
+
+    assert values(points_of(cluster, "probe_ms")["pgpool-1"]) == [1.0, None, 2.0]
+
+
+def test_a_pause_without_samples_is_a_gap() -> None:
+    line = [(0.0, 1.0), (2.0, 1.0), (60.0, 2.0)]
+
+    assert values(with_gaps(line, longest_s=7)) == [1.0, 1.0, None, 2.0]
+
+
+@pytest.mark.parametrize("metric", sorted(METRICS))
+def test_every_metric_answers_without_samples(cluster: Cluster, metric: str) -> None:
+    assert points_of(cluster, metric) == {}
+
+
+def test_an_unknown_metric_is_answered_with_the_list(cluster: Cluster) -> None:
+    with pytest.raises(UnknownMetric, match="read_share") as refused:
+        series(cluster=cluster, metric="speed", start=START, end=after(60), points=10)
+
+    assert "replay_lag_s" in refused.value.known
+
+
+def test_a_series_of_another_cluster_stays_out(cluster: Cluster) -> None:
+    other = Cluster.objects.create(organisation=cluster.organisation, slug="o", name="O", username="m", password="p")
+    stranger = PgpoolInstance.objects.create(cluster=other, name="pgpool-1", host="127.0.0.1", port=9001)
+    count_reads(stranger.pk, [(0, 0, 0), (2, 10, 10)])
+
+    assert points_of(cluster, "reads_per_s") == {}
+
+
+def test_a_window_counts_reads_and_the_sessions_that_ended_or_are_open(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    count_reads(first, [(-3, 100, 100), (1, 110, 120), (50, 130, 180)])
+    append(
+        instances=[
+            InstanceSampleRow(first, after(-3), True, children_used=9, session_count=1000),
+            InstanceSampleRow(first, after(50), True, children_used=4, session_count=1040),
+        ]
+    )
+
+    watched, silent = window_counts(cluster=cluster, start=START, end=after(60))
+
+    assert watched.select_counts == {0: 0, 1: 30, 2: 80}
+    assert watched.sessions == 44  # 40 ended, 4 open
+    assert (watched.start, watched.end) == (after(-3), after(50))
+    assert not watched.is_restarted
+    assert silent.select_counts == {}
+    assert silent.sessions is None
+    assert silent.sessions_reason
+
+
+def test_a_window_across_a_restart_counts_from_zero_and_says_so(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    count_reads(first, [(0, 500, 500), (2, 510, 520), (4, 3, 6)])
+
+    watched, _ = window_counts(cluster=cluster, start=START, end=after(60))
+
+    assert watched.is_restarted
+    assert watched.select_counts == {0: 5, 1: 13, 2: 26}  # node 0: 0 + 5; then 10 + 3 and 20 + 6
+
+
+def instance_now(instance_id: int, at: dt.datetime, state: str, *, answered: bool = True) -> InstanceNow:
+    return InstanceNow(
+        instance_id, at, at if answered else None, state, "", 1.0, 3, 32 if answered else None, 7, "", 1, 2, 1, 1
+    )  # fmt: skip
+
+
+def backend_now(backend: Backend, *, is_in_recovery: bool) -> BackendNow:
+    return BackendNow(backend.pk, START, START, "", is_in_recovery, 0.5, "15.18", 900, None, None, "", "", "")
+
+
+def test_what_stays_as_it_is_keeps_its_since(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    rewrite(
+        instances=[instance_now(first, after(0), "answering")], nodes=[NodeNow(first, 1, after(0), "up", "standby", 5)]
+    )
+    rewrite(pool_nodes=[PoolNodeNow(first, 1, after(0), "up", "standby", 0.5, 0, None, "streaming", "async")])
+    rewrite(
+        instances=[instance_now(first, after(2), "answering")], nodes=[NodeNow(first, 1, after(2), "up", "standby", 6)]
+    )
+    rewrite(pool_nodes=[PoolNodeNow(first, 1, after(2), "up", "standby", 0.5, 0, None, "streaming", "async")])
+
+    latest = InstanceLatest.objects.get(pk=first)
+    node = NodeLatest.objects.get(instance_id=first, node_id=1)
+    assert (latest.state_since, latest.answered_at) == (after(0), after(2))
+    assert (node.status_since, node.weight_since, node.seen_at) == (after(0), after(0), after(2))
+    assert (node.select_count, node.lb_weight, node.replication_state) == (6, 0.5, "streaming")
+
+
+def test_a_failed_poll_keeps_the_time_of_the_latest_answer_and_forgets_no_counter(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    rewrite(instances=[instance_now(first, after(0), "answering")])
+    failed = instance_now(first, after(2), "unreachable", answered=False)
+    rewrite(instances=[failed._replace(probe_ms=None, session_count=None)])
+
+    latest = InstanceLatest.objects.get(pk=first)
+    assert (latest.state, latest.state_since) == ("unreachable", after(2))
+    assert (latest.polled_at, latest.answered_at) == (after(2), after(0))
+    assert (latest.probe_ms, latest.session_count, latest.children_total) == (None, 7, 32)
+
+
+def test_a_changed_weight_starts_a_new_since(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    rewrite(nodes=[NodeNow(first, 1, after(0), "up", "standby", 5)])
+    for at_s, weight in ((0, 0.5), (2, 0.25)):
+        rewrite(pool_nodes=[PoolNodeNow(first, 1, after(at_s), "up", "standby", weight, 0, None, "", "")])
+
+    assert NodeLatest.objects.get(instance_id=first, node_id=1).weight_since == after(2)
+
+
+def test_a_backend_that_fails_keeps_its_version(cluster: Cluster) -> None:
+    backend = cluster.backends.order_by("node_id")[0]
+    rewrite(backends=[backend_now(backend, is_in_recovery=False)])
+    rewrite(
+        backends=[backend_now(backend, is_in_recovery=False)._replace(answered_at=None, server_version="", reason="x")]
+    )
+
+    latest = BackendLatest.objects.get(pk=backend.pk)
+    assert (latest.server_version, latest.reason, latest.answered_at) == ("15.18", "x", START)
+
+
+def test_partitions_are_made_ahead_and_old_ones_dropped(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    made = partitions.ensure_partitions(now=START)
+    count_reads(first, [(0, 1, 1)])
+
+    assert "clusters_node_sample_20260301" in made
+    assert "clusters_node_sample_20260303" in made
+    assert partitions.ensure_partitions(now=START) == []
+    assert rows_in("clusters_node_sample_20260301") == 3
+    assert partitions.drop_old_samples(now=START + dt.timedelta(days=30)) == []
+    assert "clusters_node_sample_20260301" in partitions.drop_old_samples(now=START + dt.timedelta(days=31))
+
+
+def test_a_day_that_lies_in_the_default_partition_stays_there(cluster: Cluster) -> None:
+    first, _ = instance_ids(cluster)
+    count_reads(first, [(0, 1, 1)])
+
+    made = partitions.ensure_partitions(now=START)
+
+    assert "clusters_node_sample_20260301" not in made
+    assert "clusters_node_sample_20260302" in made
+    assert rows_in("clusters_node_sample_default") == 3
+    partitions.drop_old_samples(now=START + dt.timedelta(days=40))
+    assert rows_in("clusters_node_sample_default") == 0
+
+
+def rows_in(table: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {table}")  # noqa: S608  a name of ours
+        return int(cursor.fetchone()[0])
