@@ -1,0 +1,307 @@
+"""Local delivery: whole files only, inside allowed directories only, nothing half-written."""
+
+import hashlib
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from apps.clusters.delivery import (
+    DryRunRejected,
+    FileChanged,
+    FileUnreadable,
+    LocalFile,
+    ObserveOnly,
+    PathRefused,
+    ReloadFailed,
+    UnknownDelivery,
+    WriteFailed,
+    WritesForbidden,
+    allowed_directory,
+    delivery_for,
+)
+from apps.clusters.delivery.dry_run import find_pgpool, parse_with_pgpool
+from apps.clusters.pcp import PcpAddress
+from tests.fake_pgpool import FakePgpool
+
+TEXT = "listen_addresses = '*'\nbackend_weight0 = 0\nbackend_weight1 = 1  # the standby\n"
+CHANGED = TEXT.replace("backend_weight1 = 1", "backend_weight1 = 3")
+SLACK_S = 30.0
+
+
+@dataclass(frozen=True)
+class Directory:
+    organisation: str | None
+    path: Path
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    folder = tmp_path / "pgpool"
+    folder.mkdir()
+    path = folder / "pgpool.conf"
+    path.write_text(TEXT)
+    path.chmod(0o640)
+    return path
+
+
+@pytest.fixture
+def pgpool(conf: Path) -> Iterator[FakePgpool]:
+    with FakePgpool(conf=conf).running() as running:
+        yield running
+
+
+def test_a_file_is_read_with_its_hash_and_rights(conf: Path) -> None:
+    live = LocalFile(conf).read()
+
+    assert live.text == TEXT
+    assert live.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
+    assert live.mode == "0640"
+
+
+def test_a_write_replaces_the_whole_file_and_keeps_the_old_one_beside_it(conf: Path) -> None:
+    file = LocalFile(conf)
+    live = file.read()
+    inode = conf.stat().st_ino
+
+    backup = file.write(CHANGED, expected_sha256=live.sha256, rollout_tag="r7")
+
+    assert conf.read_text() == CHANGED
+    assert backup == conf.with_name("pgpool.conf.lifeguard-r7")
+    assert backup.read_text() == TEXT
+    assert conf.stat().st_ino != inode  # renamed into place, never edited
+    assert sorted(path.name for path in conf.parent.iterdir()) == ["pgpool.conf", "pgpool.conf.lifeguard-r7"]
+
+
+def test_line_ends_are_kept(conf: Path) -> None:
+    conf.write_bytes(b"port = 9999\r\nbackend_weight0 = 1\r\n")
+    file = LocalFile(conf)
+    live = file.read()
+
+    file.write(live.text.replace("= 1", "= 2"), expected_sha256=live.sha256, rollout_tag="r7")
+
+    assert conf.read_bytes() == b"port = 9999\r\nbackend_weight0 = 2\r\n"
+
+
+def test_mode_and_owner_are_kept_by_file_and_backup(conf: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(conf, 65534, 65534)
+    before = conf.stat()
+    file = LocalFile(conf)
+
+    backup = file.write(CHANGED, expected_sha256=file.read().sha256, rollout_tag="r7")
+
+    for path in (conf, backup):
+        after = path.stat()
+        assert (after.st_uid, after.st_gid) == (before.st_uid, before.st_gid)
+        assert stat.S_IMODE(after.st_mode) == 0o640
+
+
+def test_a_symbolic_link_stays_a_link(conf: Path, tmp_path: Path) -> None:
+    link = tmp_path / "etc.conf"
+    link.symlink_to(conf)
+    file = LocalFile(link)
+
+    file.write(CHANGED, expected_sha256=file.read().sha256, rollout_tag="r7")
+
+    assert link.is_symlink()
+    assert conf.read_text() == CHANGED
+
+
+def test_a_file_that_was_edited_meanwhile_is_left_alone(conf: Path) -> None:
+    file = LocalFile(conf)
+    live = file.read()
+    edited = TEXT + "# by hand\n"
+    conf.write_text(edited)
+
+    with pytest.raises(FileChanged, match="was changed meanwhile"):
+        file.write(CHANGED, expected_sha256=live.sha256, rollout_tag="r7")
+
+    assert conf.read_text() == edited
+    assert [path.name for path in conf.parent.iterdir()] == ["pgpool.conf"]
+
+
+def test_a_write_that_is_repeated_after_a_crash_is_refused_as_changed_and_harms_nothing(conf: Path) -> None:
+    file = LocalFile(conf)
+    live = file.read()
+    backup = file.write(CHANGED, expected_sha256=live.sha256, rollout_tag="r7")
+
+    with pytest.raises(FileChanged) as caught:
+        file.write(CHANGED, expected_sha256=live.sha256, rollout_tag="r7")
+
+    assert caught.value.found_sha256 == file.read().sha256
+    assert backup.read_text() == TEXT
+
+
+def test_only_the_latest_five_backups_are_kept(conf: Path) -> None:
+    file = LocalFile(conf)
+
+    for number in range(8):
+        backup = file.write(f"{TEXT}# {number}\n", expected_sha256=file.read().sha256, rollout_tag=f"r{number}")
+        os.utime(backup, ns=(number, number))
+
+    kept = sorted(path.name for path in conf.parent.glob("*.lifeguard-*"))
+    assert kept == [f"pgpool.conf.lifeguard-r{number}" for number in range(3, 8)]
+
+
+def test_a_tag_cannot_lead_out_of_the_directory(conf: Path) -> None:
+    file = LocalFile(conf)
+
+    with pytest.raises(ValueError, match="part of a file name"):
+        file.write(CHANGED, expected_sha256=file.read().sha256, rollout_tag="../../x")
+
+
+def test_a_file_that_cannot_be_replaced_stays_as_it_is(conf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = LocalFile(conf)
+    live = file.read()
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(WriteFailed, match="no space left"):
+        file.write(CHANGED, expected_sha256=live.sha256, rollout_tag="r7")
+
+    assert conf.read_text() == TEXT
+    assert [path.name for path in conf.parent.iterdir()] == ["pgpool.conf"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(b"port = 9999\nlogdir = '/r\xe9p'\n", "line 2, is not UTF-8"), (b"#" * (1 << 20) + b"\n", "larger than 1 MiB")],
+)
+def test_what_is_no_configuration_is_refused(conf: Path, content: bytes, words: str) -> None:
+    conf.write_bytes(content)
+
+    with pytest.raises(FileUnreadable, match=words):
+        LocalFile(conf).read()
+
+
+def test_a_missing_file_is_refused_with_the_reason(conf: Path) -> None:
+    file = LocalFile(conf)
+    conf.unlink()
+
+    with pytest.raises(FileUnreadable, match="no such file"):
+        file.read()
+
+
+def test_a_path_inside_an_allowed_directory_is_allowed(conf: Path) -> None:
+    directories = [Directory(None, conf.parent)]
+
+    assert allowed_directory(str(conf), "acme", directories) == conf
+
+
+def test_a_directory_of_one_organisation_is_closed_to_the_others(conf: Path) -> None:
+    directories = [Directory("acme", conf.parent)]
+
+    assert allowed_directory(str(conf), "acme", directories) == conf
+    with pytest.raises(PathRefused):
+        allowed_directory(str(conf), "other", directories)
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("pgpool.conf", "absolute"),
+        ("{folder}/../secret.conf", "outside"),
+        ("{folder}/link.conf", "outside"),
+        ("{folder}-next/pgpool.conf", "outside"),
+        ("{folder}/missing.conf", "is not a file"),
+        ("{folder}", "is not a file"),
+        ("{folder}/pool_passwd", r"end in \.conf"),
+        ("/etc/passwd", "outside"),
+    ],
+)
+def test_every_other_path_is_refused(conf: Path, tmp_path: Path, path: str, words: str) -> None:
+    (tmp_path / "secret.conf").write_text("secret")
+    (conf.parent / "link.conf").symlink_to(tmp_path / "secret.conf")
+    (conf.parent / "pool_passwd").write_text("secret")
+    beside = tmp_path / "pgpool-next"
+    beside.mkdir()
+    (beside / "pgpool.conf").write_text(TEXT)
+
+    with pytest.raises(PathRefused, match=words):
+        allowed_directory(path.format(folder=conf.parent), "acme", [Directory(None, conf.parent)])
+
+
+def test_without_allowed_directories_every_path_is_refused(conf: Path) -> None:
+    with pytest.raises(PathRefused, match="LIFEGUARD_LOCAL_DELIVERY_DIRS"):
+        allowed_directory(str(conf), "acme", [])
+
+
+def test_observe_only_refuses_to_read_write_and_reload() -> None:
+    delivery = delivery_for(kind="observe", path="", organisation_slug="acme", directories=[])
+
+    assert isinstance(delivery, ObserveOnly)
+    for touch in (
+        delivery.read,
+        lambda: delivery.dry_run(TEXT),
+        lambda: delivery.write(TEXT, expected_sha256="", rollout_tag="r1"),
+        lambda: delivery.reload(pcp=None, deadline_s=1),
+    ):
+        with pytest.raises(WritesForbidden):
+            touch()
+
+
+def test_an_unknown_way_of_delivery_is_refused() -> None:
+    with pytest.raises(UnknownDelivery, match="carrier-pigeon"):
+        delivery_for(kind="carrier-pigeon", path="", organisation_slug="acme", directories=[])
+
+
+def test_a_reload_by_pcp_lets_pgpool_take_the_written_weights(pgpool: FakePgpool, conf: Path) -> None:
+    file = LocalFile(conf)
+    file.write(CHANGED, expected_sha256=file.read().sha256, rollout_tag="r7")
+
+    receipt = file.reload(pcp=PcpAddress(pgpool.host, pgpool.pcp_port, "pcp", "secret"), deadline_s=SLACK_S)
+
+    assert receipt.channel == "pcp"
+    assert pgpool.weights == {0: 0, 1: 3, 2: 1}
+
+
+def test_a_reload_that_pcp_refuses_is_a_failure_with_its_mending(pgpool: FakePgpool, conf: Path) -> None:
+    with pytest.raises(ReloadFailed, match="authentication failed") as caught:
+        LocalFile(conf).reload(pcp=PcpAddress(pgpool.host, pgpool.pcp_port, "pcp", "wrong"), deadline_s=SLACK_S)
+
+    assert "pcp.conf" in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("pid_file", "words"),
+    [(None, "names no pid_file_name"), ("missing", "no running pgpool"), ("mine", "not pgpool")],
+)
+def test_no_signal_is_sent_to_anything_but_a_pgpool(conf: Path, pid_file: str | None, words: str) -> None:
+    if pid_file is not None:
+        named = conf.parent / "pgpool.pid"
+        conf.write_text(f"{TEXT}pid_file_name = '{named}'\n")
+        if pid_file == "mine":
+            named.write_bytes(f"{os.getpid()}\0".encode())  # pgpool ends its number with a NUL byte
+
+    with pytest.raises(ReloadFailed, match=words):
+        LocalFile(conf).reload(pcp=None, deadline_s=SLACK_S)
+
+
+def test_pgpool_itself_parses_a_good_file_beforehand(conf: Path) -> None:
+    outcome = LocalFile(conf).dry_run(CHANGED)
+
+    assert outcome.is_available == (find_pgpool() is not None)
+
+
+@pytest.mark.skipif(find_pgpool() is None, reason="needs a pgpool program")
+@pytest.mark.parametrize(
+    ("line", "words"), [("!! nonsense\n", "syntax error"), ("backend_weight1 = -1\n", "outside the valid range")]
+)
+def test_pgpool_itself_refuses_a_bad_file_beforehand(conf: Path, line: str, words: str) -> None:
+    with pytest.raises(DryRunRejected, match=words) as caught:
+        LocalFile(conf).dry_run(TEXT + line)
+
+    assert "/tmp" not in str(caught.value)
+
+
+def test_without_a_pgpool_program_the_dry_run_says_that_it_did_not_happen() -> None:
+    outcome = parse_with_pgpool(TEXT, program=None)
+
+    assert not outcome.is_available
+    assert "not parsed beforehand" in outcome.note
