@@ -1,0 +1,237 @@
+"""What a rollout does next, decided from its rows alone, so that any worker can go on where another one died.
+
+Nothing is written anywhere before the base of every instance was checked. One instance after the other is written,
+reloaded and verified. The first one that fails halts a rollout: every touched instance gets its old file back. A
+rollback does not halt: an instance that cannot be reached must not keep the others on the file that is being left.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypeAlias
+
+
+class RolloutState(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    PAUSED = "paused"
+    VERIFIED = "verified"
+    FAILED = "failed"  # at least one instance is not confirmed on its old file
+    ROLLED_BACK = "rolled_back"  # every touched instance is confirmed on its old file
+    CANCELLED = "cancelled"  # nothing was touched
+
+
+class StepState(StrEnum):
+    PENDING = "pending"
+    WRITTEN = "written"
+    RELOADED = "reloaded"
+    VERIFIED = "verified"
+    RESTORED = "restored"
+    RESTORE_PENDING = "restore_pending"  # the old file is back, but the pgpool was not seen to use it yet
+    FAILED = "failed"  # given up; is_touched tells whether there is anything to restore
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One instance of a rollout, as its row says."""
+
+    position: int
+    instance_name: str
+    state: StepState
+    attempts: int = 0  # failed or interrupted tries of the action that is due
+    error: str = ""
+    is_touched: bool = False  # stored before the first byte is written
+    is_base_checked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutView:
+    """A rollout as its rows say."""
+
+    state: RolloutState
+    is_rollback: bool
+    steps: tuple[StepView, ...]
+    is_halting: bool = False
+    is_cancel_requested: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckBase:
+    """Compare the live file with the base and try to parse the new one. Touches nothing."""
+
+    step: StepView
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """Put the new file in place of the base; it may stand there already after a crash."""
+
+    step: StepView
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    step: StepView
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Read back on several connections what the pgpool uses now."""
+
+    step: StepView
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """Put the old file back and ask for a reload. Done when the file is back, even if nobody answers the reload."""
+
+    step: StepView
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmRestored:
+    """Reload again and read back that the pgpool uses the old file."""
+
+    step: StepView
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The rollout ends in this state; steps that are still pending become skipped."""
+
+    state: RolloutState
+
+
+StepAction: TypeAlias = CheckBase | Write | Reload | Verify | Restore | ConfirmRestored
+Action: TypeAlias = Wait | Finish | StepAction
+
+# After so many tries an action is given up; tries that a dying worker began count too.
+ATTEMPTS: Mapping[type[StepAction], int] = {
+    CheckBase: 3,
+    Write: 3,
+    Reload: 4,
+    Verify: 15,
+    Restore: 5,
+    ConfirmRestored: 5,
+}
+_AFTER_SUCCESS: Mapping[type[StepAction], StepState] = {
+    CheckBase: StepState.PENDING,
+    Write: StepState.WRITTEN,
+    Reload: StepState.RELOADED,
+    Verify: StepState.VERIFIED,
+    Restore: StepState.RESTORE_PENDING,
+    ConfirmRestored: StepState.RESTORED,
+}
+_TOUCHED = {StepState.WRITTEN, StepState.RELOADED, StepState.VERIFIED, StepState.RESTORE_PENDING, StepState.RESTORED}
+
+
+def next_action(view: RolloutView) -> Action:
+    """Decide, and touch nothing. A rollout that FAILED may still confirm what is restored, and end as ROLLED_BACK."""
+    if view.state in {RolloutState.VERIFIED, RolloutState.ROLLED_BACK, RolloutState.CANCELLED}:
+        return Wait()
+    if view.state is RolloutState.FAILED:
+        return _late_confirmation(view)
+    if not is_halting(view) and all(step.state is StepState.VERIFIED for step in view.steps):
+        return Finish(RolloutState.VERIFIED)
+    if is_halting(view) or view.is_cancel_requested:
+        return _restoring(view) or Finish(_end(view))
+    if view.state is RolloutState.PAUSED:
+        return Wait()
+    return _forward(view) or Finish(_end(view))
+
+
+def is_halting(view: RolloutView) -> bool:
+    """Whether touched instances get their old file back instead of going on."""
+    if view.is_halting:
+        return True
+    return not view.is_rollback and any(step.state is StepState.FAILED for step in view.steps)
+
+
+def after_success(action: StepAction) -> StepView:
+    """The step as it stands when its action is done."""
+    is_touched = action.step.is_touched or not isinstance(action, CheckBase)
+    return replace(
+        action.step, state=_AFTER_SUCCESS[type(action)], attempts=0, is_touched=is_touched, is_base_checked=True
+    )
+
+
+def after_failure(action: StepAction, error: str, *, is_final: bool = False) -> StepView:
+    """The step after a try that failed. is_final: another try cannot help, as when the base has changed.
+
+    A step whose old file is back stays restore_pending, so that a later look can still confirm it.
+    """
+    step = replace(action.step, attempts=action.step.attempts + 1, error=error)
+    if isinstance(action, ConfirmRestored):
+        return step
+    if isinstance(action, Restore):
+        # Tries of what the step did before it was to be restored do not count.
+        return step if step.state is StepState.FAILED else replace(step, state=StepState.FAILED, attempts=1)
+    if is_final or step.attempts >= ATTEMPTS[type(action)]:
+        return replace(step, state=StepState.FAILED, attempts=0)
+    return step
+
+
+def _forward(view: RolloutView) -> StepAction | None:
+    begun = [step for step in view.steps if _is_begun(step)]
+    if begun:
+        return _continuing(begun[0])
+    pending = sorted((step for step in view.steps if step.state is StepState.PENDING), key=lambda step: step.position)
+    unchecked = [step for step in pending if not step.is_base_checked]
+    if unchecked:
+        return CheckBase(unchecked[0])
+    return Write(pending[0]) if pending else None
+
+
+def _is_begun(step: StepView) -> bool:
+    is_written = step.state in {StepState.WRITTEN, StepState.RELOADED}
+    return is_written or (step.state is StepState.PENDING and step.is_touched)
+
+
+def _continuing(step: StepView) -> StepAction:
+    if step.state is StepState.PENDING:
+        return Write(step)
+    return Reload(step) if step.state is StepState.WRITTEN else Verify(step)
+
+
+def _restoring(view: RolloutView) -> StepAction | None:
+    """Old files go back first, newest change first; a pgpool that does not answer is asked again last."""
+    changed = [step for step in view.steps if _needs_restoring(step)]
+    if changed:
+        return Restore(_least_tried(changed))
+    unconfirmed = [step for step in _unconfirmed(view) if step.attempts < ATTEMPTS[ConfirmRestored]]
+    return ConfirmRestored(_least_tried(unconfirmed)) if unconfirmed else None
+
+
+def _late_confirmation(view: RolloutView) -> Action:
+    unconfirmed = _unconfirmed(view)
+    if unconfirmed:
+        return ConfirmRestored(_least_tried(unconfirmed))
+    return Finish(RolloutState.ROLLED_BACK) if _end(view) is RolloutState.ROLLED_BACK else Wait()
+
+
+def _needs_restoring(step: StepView) -> bool:
+    if step.state is StepState.FAILED:
+        return step.is_touched and step.attempts < ATTEMPTS[Restore]
+    return _is_begun(step) or step.state is StepState.VERIFIED
+
+
+def _unconfirmed(view: RolloutView) -> list[StepView]:
+    return [step for step in view.steps if step.state is StepState.RESTORE_PENDING]
+
+
+def _least_tried(steps: Iterable[StepView]) -> StepView:
+    return min(steps, key=lambda step: (step.attempts, -step.position))
+
+
+def _end(view: RolloutView) -> RolloutState:
+    touched = [step for step in view.steps if step.is_touched or step.state in _TOUCHED]
+    if not touched:
+        return RolloutState.CANCELLED if view.is_cancel_requested else RolloutState.FAILED
+    is_restored = all(step.state is StepState.RESTORED for step in touched)
+    return RolloutState.ROLLED_BACK if is_restored else RolloutState.FAILED
