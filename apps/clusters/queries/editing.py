@@ -34,6 +34,7 @@ class EditorRow(TypedDict):
     status: str
     share: float
     weight: int
+    percent: str
     note: str
     is_warning: bool
 
@@ -131,6 +132,7 @@ def _row(backend: BackendFigures, weights: WeightsAnswer) -> EditorRow:
         "status": backend["status"],
         "share": share,
         "weight": (weights["weights"] or first).get(node, 0),
+        "percent": f"{share * 100:.1f}".removesuffix(".0"),
         "note": _note(backend),
         "is_warning": backend["is_lagging"] or backend["status"] != "up",
     }

@@ -24,6 +24,7 @@ class InstanceFigures(TypedDict):
     probe_ms: float | None
     children_used: int | None
     children_total: int | None
+    children_free: int | None
 
 
 class BackendFigures(TypedDict):
@@ -157,9 +158,17 @@ def _instances(cluster: Cluster, judged: DistributionAnswer) -> list[InstanceFig
                 "probe_ms": row.probe_ms if row else None,
                 "children_used": row.children_used if row else None,
                 "children_total": row.children_total if row else None,
+                "children_free": _free(row),
             }
         )
     return found
+
+
+def _free(row: InstanceLatest | None) -> int | None:
+    """Children left for new clients: Lifeguard itself holds up to two (see polling)."""
+    if row is None or row.children_total is None or row.children_used is None:
+        return None
+    return max(row.children_total - row.children_used - 2, 0)
 
 
 def _backends(cluster: Cluster, judged: DistributionAnswer) -> list[BackendFigures]:

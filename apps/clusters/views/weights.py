@@ -1,0 +1,113 @@
+"""The page that edits weights: preview, diff, start."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from apps.accounts.access import Caller, page
+from apps.accounts.roles import Role
+from apps.clusters import weight_change
+from apps.clusters.domain.weights import WeightError, parse_weight_texts
+from apps.clusters.models import Cluster
+from apps.clusters.queries import lookup
+from apps.clusters.queries.editing import editor
+from apps.clusters.queries.overview import overview
+from apps.clusters.views.detail import VERDICT_WINDOW_S, cluster_context
+
+
+@page()
+def weights_editor(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    if request.method == "POST":
+        return _start(request, caller, cluster)
+    return _editor_page(request, caller, cluster)
+
+
+@require_POST
+@page(Role.OPERATOR)
+def weights_preview(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """The diff of each pgpool.conf for the weights in the form; a fragment."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    context: dict[str, Any] = cluster_context(caller, cluster, "weights")
+    try:
+        weights = _weights(request.POST, cluster)
+        context["preview"] = weight_change.preview(cluster=cluster, weights=weights, per_instance=None)
+    except (WeightError, weight_change.WeightsRefused) as error:
+        context["refusal"] = _sentence(error)
+    except weight_change.BaseChanged as error:
+        context["changed"] = error
+    return render(request, "clusters/_preview.html", context)
+
+
+def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpResponse:
+    caller.require(Role.OPERATOR)
+    base = "live" if request.POST.get("base") == "live" else "known"
+    note = request.POST.get("note", "").strip()[:500]
+    try:
+        rollout = weight_change.request_weights(
+            caller=caller,
+            cluster=cluster,
+            weights=_weights(request.POST, cluster),
+            per_instance=None,
+            note=note,
+            base=base,
+            now=timezone.now(),
+        )
+    except weight_change.RolloutRunning as error:
+        messages.warning(request, _sentence(error))
+        return redirect("rollout", organisation=caller.organisation.slug, pk=error.rollout_id)
+    except weight_change.BaseChanged as error:
+        return _editor_page(request, caller, cluster, {"changed": error, "note": note}, status=409)
+    except (WeightError, weight_change.WeightsRefused) as error:
+        return _editor_page(request, caller, cluster, {"refusal": _sentence(error), "note": note}, status=422)
+    return redirect("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
+
+
+def _editor_page(
+    request: HttpRequest, caller: Caller, cluster: Cluster, extra: Mapping[str, Any] | None = None, status: int = 200
+) -> HttpResponse:
+    now = timezone.now()
+    seen = overview(cluster=cluster, window_s=VERDICT_WINDOW_S, now=now)
+    edited = editor(caller=caller, cluster=cluster, seen=seen, now=now)
+    context = {
+        **cluster_context(caller, cluster, "weights"),
+        "seen": seen,
+        "editor": edited,
+        "reads_per_s": _reads_per_s(seen["distribution"]["reads"], seen["distribution"]["seconds"]),
+        "previous_json": json.dumps(edited["previous"]) if edited["previous"] else "",
+        "wanted": _wanted(request),
+        **(extra or {}),
+    }
+    return render(request, "clusters/cluster_weights.html", context, status=status)
+
+
+def _wanted(request: HttpRequest) -> dict[int, str]:
+    """Weights given in the address or in a refused form, to show them again: ?weight_1=50&weight_2=50."""
+    given = request.POST if request.method == "POST" else request.GET
+    return {
+        int(name.removeprefix("weight_")): value
+        for name, value in given.items()
+        if name.startswith("weight_") and name.removeprefix("weight_").isdecimal() and isinstance(value, str)
+    }
+
+
+def _weights(form: Mapping[str, Any], cluster: Cluster) -> dict[str, float]:
+    """The form's figures: percent or any other numbers of the same ratio."""
+    texts = {name.removeprefix("weight_"): str(form[name]) for name in form if name.startswith("weight_")}
+    known = list(cluster.backends.order_by("node_id").values_list("node_id", flat=True))
+    return {str(node_id): weight for node_id, weight in parse_weight_texts(texts, known).items()}
+
+
+def _reads_per_s(reads: int, seconds: float) -> float | None:
+    return reads / seconds if seconds > 0 else None
+
+
+def _sentence(error: Exception) -> str:
+    text = str(error)
+    return text[:1].upper() + text[1:]
