@@ -1,15 +1,61 @@
-"""Pages of the fleet."""
+"""Pages of the fleet: all clusters of an organisation, worst first."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from apps.accounts.access import Caller, page
-from apps.clusters.models import Cluster
+from apps.accounts.roles import Role
+from apps.fleet import queries
+
+# Saved views: the states that each shows.
+VIEWS = {
+    "all": ("All", ()),
+    "need": ("Needs attention", ("crit", "warn", "stale")),
+    "unseen": ("Not reporting", ("stale",)),
+    "healthy": ("Healthy", ("ok",)),
+}
 
 
 @require_GET
 @page()
 def fleet(request: HttpRequest, caller: Caller) -> HttpResponse:
-    clusters = Cluster.objects.filter(organisation=caller.organisation).order_by("name", "pk")
-    return render(request, "fleet/fleet_list.html", {"clusters": clusters})
+    return _answer(request, caller, "fleet/fleet_list.html")
+
+
+@require_GET
+@page()
+def fleet_table(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """The figures and rows, refetched while the page is open."""
+    return _answer(request, caller, "fleet/_fleet.html")
+
+
+def _answer(request: HttpRequest, caller: Caller, template: str) -> HttpResponse:
+    seen = queries.fleet(organisation=caller.organisation, now=timezone.now())
+    chosen = request.GET.get("view", "all")
+    chosen = chosen if chosen in VIEWS else "all"
+    states = VIEWS[chosen][1]
+    words = request.GET.get("q", "").strip()
+    counts = [
+        (key, title, sum(not wanted or row["state"] in wanted for row in seen["rows"]))
+        for key, (title, wanted) in VIEWS.items()
+    ]
+    rows = [row for row in seen["rows"] if not states or row["state"] in states]
+    context = {
+        "seen": seen,
+        "rows": rows,
+        "views": counts,
+        "view": chosen,
+        "q": words,
+        "may_admin": caller.may(Role.ADMIN),
+    }
+    return render(request, template, context)
+
+
+@require_GET
+@page()
+def sidebar(request: HttpRequest, caller: Caller) -> HttpResponse:
+    now = timezone.now()
+    shown = queries.sidebar(organisation=caller.organisation, now=now)
+    return render(request, "fleet/_sidebar.html", {"clusters": shown, "pollers": queries.pollers(now=now)})
