@@ -189,6 +189,8 @@ CREATE TABLE accounts (
     id integer PRIMARY KEY, branch integer NOT NULL, balance integer NOT NULL DEFAULT 0, note text NOT NULL DEFAULT ''
 ) WITH (fillfactor = 80);
 INSERT INTO accounts (id, branch, note) SELECT n, n % 20, repeat('x', 40) FROM generate_series(1, 10000) AS n;
+CREATE TABLE branches (id integer PRIMARY KEY, name text NOT NULL);
+INSERT INTO branches (id, name) SELECT n, 'branch ' || n FROM generate_series(0, 19) AS n;
 CREATE TABLE orders (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, account integer NOT NULL REFERENCES accounts,
     amount_cents integer NOT NULL, placed_at timestamptz NOT NULL DEFAULT now()
