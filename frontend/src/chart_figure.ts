@@ -1,6 +1,6 @@
 /** What Plotly is told to draw: data and layout from traces and a theme. Pure, tested without a browser. */
 import { eventMarks, type Limit, limitMarks, missingMarks } from "./chart_marks";
-import { type ChartTheme, withAlpha } from "./chart_theme";
+import { type ChartTheme, isDashed, tokenOf, withAlpha } from "./chart_theme";
 import { axisTicks, boundaries, clip, latestS, stackedColumns, stretches, type Trace, usualStepS, withGaps } from "./traces";
 import { axisFigure } from "./values";
 import type { ChartEvent } from "./wire";
@@ -56,16 +56,6 @@ export function gapSOf(answered: readonly Trace[]): number {
   return Math.max(LEAST_GAP_S, ...answered.map((trace) => 3.5 * usualStepS(trace.points)));
 }
 
-export function colourOf(trace: Trace, theme: ChartTheme): string {
-  return trace.nodeId === null ? theme.text : (theme.nodes[trace.nodeId % theme.nodes.length] ?? theme.text);
-}
-
-/** Nodes past the palette, and several pgpools without a node, are told apart by the dash. */
-export function dashOf(trace: Trace, position: number): string {
-  if (trace.nodeId !== null) return trace.nodeId < 8 ? "solid" : "6px,2px";
-  return ["solid", "6px,2px", "2px,2px", "8px,2px,2px,2px"][position % 4] ?? "solid";
-}
-
 function lineData(picture: Picture, theme: ChartTheme): object[] {
   return picture.traces.map((trace, position) => {
     const points = withGaps(trace.points, picture.gapS);
@@ -74,7 +64,11 @@ function lineData(picture: Picture, theme: ChartTheme): object[] {
       y: points.map((point) => point[1]),
       mode: "lines",
       connectgaps: false,
-      line: { color: colourOf(trace, theme), width: 1.75, dash: dashOf(trace, position) },
+      line: {
+        color: theme[tokenOf(trace, position)],
+        width: 1.75,
+        dash: isDashed(trace, position) ? "6px,2px" : "solid",
+      },
       hoverinfo: "none",
     };
   });
@@ -82,7 +76,7 @@ function lineData(picture: Picture, theme: ChartTheme): object[] {
 
 function shareData(picture: Picture, theme: ChartTheme): object[] {
   const runs = stretches(stackedColumns(picture.traces), picture.gapS);
-  const areas = picture.traces.map((trace, node) => area(runs, node, colourOf(trace, theme)));
+  const areas = picture.traces.map((trace, node) => area(runs, node, theme[tokenOf(trace, node)]));
   const edges = picture.traces.slice(0, -1).map((_, node) => edge(runs, node, { color: theme.surface, width: 2 }));
   // An unseen line on top carries the cursor.
   const cursor = { ...edge(runs, picture.traces.length - 1, { color: "rgba(0,0,0,0)", width: 0 }), hoverinfo: "none" };
@@ -150,11 +144,11 @@ function layoutOf(picture: Picture, theme: ChartTheme): object {
   ];
   return {
     margin: { l: 44, r: 16, t: 16, b: 26, pad: 0 },
-    paper_bgcolor: "rgba(0,0,0,0)",
-    plot_bgcolor: "rgba(0,0,0,0)",
+    paper_bgcolor: theme.surface,
+    plot_bgcolor: theme.surface,
     autosize: true,
     showlegend: false,
-    font: { family: "Inter, system-ui, sans-serif", size: 11, color: theme.text3 },
+    font: { family: "Inter, system-ui, sans-serif", size: 11, color: theme["text-3"] },
     hovermode: "x",
     hoverdistance: 40,
     spikedistance: -1,
@@ -184,15 +178,15 @@ function xAxis(picture: Picture, theme: ChartTheme): object {
     ticks: "outside",
     ticklen: 4,
     tickwidth: 1,
-    tickcolor: theme.lineStrong,
-    linecolor: theme.lineStrong,
+    tickcolor: theme["line-strong"],
+    linecolor: theme["line-strong"],
     automargin: false,
     showspikes: true,
     spikemode: "across",
     spikesnap: "cursor",
     spikethickness: 1,
     spikedash: "solid",
-    spikecolor: theme.text3,
+    spikecolor: theme["text-3"],
   };
 }
 

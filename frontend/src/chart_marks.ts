@@ -25,7 +25,7 @@ export function eventMarks(events: readonly ChartEvent[], startS: number, endS: 
     x1: event.t * 1000,
     y0: 0,
     y1: 1,
-    line: { color: theme.text3, width: 1, dash: "2px,3px" },
+    line: { color: theme["text-3"], width: 1, dash: "2px,3px" },
   }));
   const annotations = seen.map((event) => ({
     x: event.t * 1000,
@@ -36,7 +36,7 @@ export function eventMarks(events: readonly ChartEvent[], startS: number, endS: 
     showarrow: false,
     yanchor: "middle",
     bgcolor: theme.surface,
-    bordercolor: theme.text3,
+    bordercolor: theme["text-3"],
     borderwidth: 1,
     borderpad: 2,
     font: { size: 10, color: theme.text },
@@ -47,7 +47,7 @@ export function eventMarks(events: readonly ChartEvent[], startS: number, endS: 
 export function limitMarks(limit: Limit | null, axisEnd: number, theme: ChartTheme): Marks {
   // A limit far above the data would flatten the chart; it is drawn once the axis has grown up to it.
   if (limit === null || limit.value > axisEnd) return NO_MARKS;
-  const line = { color: theme.warnMark, width: 1.25, dash: "5px,3px" };
+  const line = { color: theme["warn-mark"], width: 1.25, dash: "5px,3px" };
   const shape = { type: "line", xref: "paper", x0: 0, x1: 1, y0: limit.value, y1: limit.value, line };
   const annotation = {
     xref: "paper",
@@ -75,7 +75,7 @@ export function missingMarks(latestS: number | null, endS: number, longestStepS:
     y0: 0,
     y1: 1,
     line: { width: 0 },
-    fillcolor: withAlpha(theme.warnMark, 0.1),
+    fillcolor: withAlpha(theme["warn-mark"], 0.1),
   };
   const annotation = {
     x: ((latestS + endS) / 2) * 1000,

@@ -1,4 +1,5 @@
 /** The HTML around a drawing: readouts, the table with the same figures, the word about a failed fetch. */
+import { isDashed, tokenOf } from "./chart_theme";
 import { element } from "./elements";
 import { valueAt, tableInstants, type Trace } from "./traces";
 import { clockUtc, figure, instantUtc } from "./values";
@@ -6,13 +7,13 @@ import { clockUtc, figure, instantUtc } from "./values";
 const TABLE_ROWS = 60;
 
 /** A cell per trace with its colour, name and value, and what else the drawing shows. */
-export function readout(traces: readonly Trace[], colours: readonly string[], isShare: boolean): HTMLElement[] {
-  const cells = traces.map((trace, index) => {
-    const mark = element("i", isShare ? "sw" : "ln");
-    mark.style.setProperty("--c", colours[index] ?? "var(--text)");
+export function readout(traces: readonly Trace[], isShare: boolean): HTMLElement[] {
+  const cells = traces.map((trace, position) => {
+    const mark = element("i", isShare ? "sw" : `ln${isDashed(trace, position) ? " d" : ""}`);
+    mark.style.setProperty("--c", `var(--${tokenOf(trace, position)})`);
     const value = element("b", "w9", "–");
     value.dataset["k"] = trace.key;
-    return element("span", "", mark, trace.name ? `${trace.name} ` : "now ", value);
+    return element("span", "", mark, `${trace.name} `, value);
   });
   if (!isShare) return cells;
   const wanted = element("i", "ln d");
@@ -33,15 +34,15 @@ export function fillReadout(place: HTMLElement, traces: readonly Trace[], tS: nu
 /** The answer in words, for those who do not see the drawing. */
 export function spokenSummary(label: string, traces: readonly Trace[], tS: number | null, unit: string): string {
   if (tS === null) return `${label}: no data yet.`;
-  const values = traces.map((trace) => `${trace.name || "value"} ${figure(valueAt(trace.points, tS), unit)}`);
+  const values = traces.map((trace) => `${trace.name} ${figure(valueAt(trace.points, tS), unit)}`);
   return `${label}: ${values.join(", ")} at ${clockUtc(tS)} UTC.`;
 }
 
 export function tableOf(traces: readonly Trace[], unit: string): HTMLTableElement {
   const head = element("tr", "", element("th", "", "Time, UTC"));
-  head.append(...traces.map((trace) => element("th", "num", trace.name || "Value")));
+  head.append(...traces.map((trace) => element("th", "num", trace.name)));
   const body = tableInstants(traces, TABLE_ROWS).map((tS) => {
-    const row = element("tr", "", element("td", "tn", instantUtc(tS).slice(0, 19)));
+    const row = element("tr", "", element("td", "nw", instantUtc(tS).slice(0, 19)));
     row.append(...traces.map((trace) => element("td", "num", figure(valueAt(trace.points, tS), unit))));
     return row;
   });

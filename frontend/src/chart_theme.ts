@@ -1,19 +1,27 @@
 /** Colours of the tokens as Plotly needs them, and Plotly itself, loaded when a first chart asks for it. */
 import type { Plotly } from "plotly.js-basic-dist-min";
 
-export interface ChartTheme {
-  readonly text: string;
-  readonly text2: string;
-  readonly text3: string;
-  readonly line: string;
-  readonly lineStrong: string;
-  readonly surface: string;
-  readonly warn: string;
-  readonly warnMark: string;
-  readonly nodes: readonly string[];
+const TOKENS = ["text", "text-2", "text-3", "line", "line-strong", "surface", "warn", "warn-mark"] as const;
+const NODE_TOKENS = ["node-0", "node-1", "node-2", "node-3", "node-4", "node-5", "node-6", "node-7"] as const;
+/** Lines without a node (one per pgpool) are told apart by grey and dash: colours belong to nodes. */
+const GREYS = ["text", "text-3", "text-2"] as const;
+
+export type Token = (typeof TOKENS)[number] | (typeof NODE_TOKENS)[number];
+/** Colour of each token, as the browser computed it. */
+export type ChartTheme = Readonly<Record<Token, string>>;
+
+type Line = { readonly nodeId: number | null };
+
+/** The colour of a line goes by its node, for ever and on every page. */
+export function tokenOf(line: Line, position: number): Token {
+  const token = line.nodeId === null ? GREYS[position % GREYS.length] : NODE_TOKENS[line.nodeId % NODE_TOKENS.length];
+  return token ?? "text";
 }
 
-const NODE_COLOURS = 8;
+/** Past the palette colours come again, with a dash. */
+export function isDashed(line: Line, position: number): boolean {
+  return line.nodeId === null ? position >= 2 : line.nodeId >= NODE_TOKENS.length;
+}
 
 /** A custom property that holds light-dark() is resolved only where it is used as a colour. */
 function resolver(): { colour(token: string): string; close(): void } {
@@ -30,19 +38,9 @@ function resolver(): { colour(token: string): string; close(): void } {
 
 export function chartTheme(): ChartTheme {
   const { colour, close } = resolver();
-  const theme = {
-    text: colour("text"),
-    text2: colour("text-2"),
-    text3: colour("text-3"),
-    line: colour("line"),
-    lineStrong: colour("line-strong"),
-    surface: colour("surface"),
-    warn: colour("warn"),
-    warnMark: colour("warn-mark"),
-    nodes: Array.from({ length: NODE_COLOURS }, (_, node) => colour(`node-${node}`)),
-  };
+  const theme = Object.fromEntries([...TOKENS, ...NODE_TOKENS].map((token) => [token, colour(token)]));
   close();
-  return theme;
+  return theme as ChartTheme;
 }
 
 /** The colour with another opacity. `colour` is as browsers compute it: rgb(…), rgba(…) or color(srgb …). */

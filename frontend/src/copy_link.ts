@@ -1,5 +1,5 @@
 /**
- * <copy-link><button>Copy link</button></copy-link>: copies the page's address, or the attribute `text`,
+ * <copy-link class="btn">Copy link</copy-link>, or around a <button>: copies the page's address, or the attribute `text`,
  * or the text of the element that `from` selects.
  */
 const SHOWN_MS = 1400;
@@ -9,11 +9,27 @@ export class CopyLink extends HTMLElement {
 
   connectedCallback(): void {
     this.listening = new AbortController();
-    this.addEventListener("click", () => void this.copy(), { signal: this.listening.signal });
+    const { signal } = this.listening;
+    this.addEventListener("click", () => void this.copy(), { signal });
+    if (this.querySelector("button") === null) this.actAsButton(signal);
   }
 
   disconnectedCallback(): void {
     this.listening.abort();
+  }
+
+  private actAsButton(signal: AbortSignal): void {
+    this.tabIndex = 0;
+    this.setAttribute("role", "button");
+    this.addEventListener(
+      "keydown",
+      (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        void this.copy();
+      },
+      { signal },
+    );
   }
 
   private text(): string {
@@ -23,8 +39,8 @@ export class CopyLink extends HTMLElement {
   }
 
   private async copy(): Promise<void> {
-    const button = this.querySelector("button");
-    if (button === null || button.dataset["copied"] !== undefined) return;
+    const button = this.querySelector("button") ?? this;
+    if (button.dataset["copied"] !== undefined) return;
     const isCopied = await writeText(this.text());
     const label = [...button.childNodes].findLast((node) => node.nodeType === Node.TEXT_NODE);
     if (!label) return;

@@ -1,21 +1,10 @@
 /**
  * Keys: `/` filter, j and k in a table[data-keyboard] (Enter follows the focused link), w weights of the row,
- * g and a letter for a[data-go="<letter>"], ? this list, ⌘K or Ctrl-K the palette.
+ * g and a letter for a[data-go="<letter>"], ? the list of keys, ⌘K or Ctrl-K the palette.
  */
-import { element, openDialog } from "./elements";
-import { openPalette } from "./palette";
+import { openDialog } from "./dialogs";
 
 const CHORD_MS = 900;
-const KEYS: readonly (readonly [keys: string, meaning: string])[] = [
-  ["j k", "move in a table"],
-  ["Enter", "open the row"],
-  ["/", "filter"],
-  ["w", "change weights of the row"],
-  ["⌘K", "go to any cluster or page"],
-  ["g f", "fleet"],
-  ["?", "this list"],
-  ["Esc", "close"],
-];
 
 let chordStartedMs = -Infinity;
 
@@ -23,13 +12,10 @@ export function watchKeyboard(): void {
   document.addEventListener("keydown", (event) => {
     if ((event.metaKey || event.ctrlKey) && event.key === "k") {
       event.preventDefault();
-      openPalette();
+      openDialog("palette");
     } else if (!event.metaKey && !event.ctrlKey && !event.altKey) {
       press(event);
     }
-  });
-  document.addEventListener("click", (event) => {
-    if (event.target instanceof Element && event.target.closest(".jump, [data-open-palette]")) openPalette();
   });
 }
 
@@ -45,7 +31,7 @@ function press(event: KeyboardEvent): void {
     document.querySelector<HTMLAnchorElement>(`a[data-go="${CSS.escape(event.key)}"]`)?.click();
   } else if (event.key === "g") chordStartedMs = Date.now();
   else if (event.key === "/") focusFilter(event);
-  else if (event.key === "?") showHelp();
+  else if (event.key === "?") openDialog("help");
   else if (event.key === "j" || event.key === "k") moveRow(event.key === "j" ? 1 : -1);
   else if (event.key === "w") document.querySelector<HTMLAnchorElement>("tr[data-cur] a[data-weights]")?.click();
 }
@@ -66,13 +52,4 @@ function moveRow(step: 1 | -1): void {
   next.setAttribute("data-cur", "");
   next.scrollIntoView({ block: "nearest" });
   next.querySelector<HTMLAnchorElement>("a[href]")?.focus({ preventScroll: true });
-}
-
-function showHelp(): void {
-  const list = element("dl", "kv");
-  for (const [keys, meaning] of KEYS) {
-    const names = keys.split(" ").flatMap((key) => [element("kbd", "", key), " "]);
-    list.append(element("dt", "", meaning), element("dd", "", ...names));
-  }
-  openDialog("Shortcuts", element("div", "help", element("h2", "", "Shortcuts"), list));
 }

@@ -4,10 +4,12 @@ import "../styles/base.css";
 import "../styles/components.css";
 
 import { CopyLink } from "./copy_link";
+import { watchDialogs } from "./dialogs";
 import { setUpHtmx } from "./htmx_setup";
 import { watchKeyboard } from "./keyboard";
 import { followTopics } from "./live";
 import { LiveStatus } from "./live_status";
+import { setUpPalette } from "./palette";
 import { RelativeTime } from "./relative_time";
 import { watchFilters } from "./table_filter";
 import { watchTheme } from "./theme";
@@ -16,6 +18,8 @@ import { WeightEditor } from "./weight_editor";
 
 setUpHtmx();
 watchTheme();
+watchDialogs();
+setUpPalette();
 watchKeyboard();
 watchFilters();
 // The connection first: <live-status> asks for it as soon as it is defined.

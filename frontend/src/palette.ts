@@ -2,7 +2,7 @@
  * The go-to palette: every place that the page links to in its navigation, and what the JSON script
  * `palette-places` adds ([{title, url, note}]).
  */
-import { element, openDialog } from "./elements";
+import { element } from "./elements";
 
 export interface Place {
   readonly title: string;
@@ -35,40 +35,38 @@ function titleOf(link: HTMLAnchorElement): string {
   return copy.textContent?.trim() ?? "";
 }
 
-export function openPalette(): void {
-  if (document.querySelector("dialog[open]")) return;
-  const places = placesOfPage();
-  const input = element("input", "");
-  input.placeholder = "Go to a cluster or page";
-  input.setAttribute("aria-label", "Go to");
-  const list = element("ul", "");
+/** Give life to <dialog data-dialog="palette">, which the frame of every page holds. */
+export function setUpPalette(): void {
+  const dialog = document.querySelector<HTMLDialogElement>("dialog[data-dialog=palette]");
+  const input = dialog?.querySelector("input");
+  const list = dialog?.querySelector("ul");
+  if (!dialog || !input || !list) return;
   let chosen = 0;
   const show = (): void => {
-    const rows = matching(places, input.value).map((place, index) => rowOf(place, index === chosen));
+    const rows = matching(placesOfPage(), input.value).map((place, index) => rowOf(place, index === chosen));
     list.replaceChildren(...(rows.length > 0 ? rows : [element("li", "q", "Nothing matches. Try a cluster name.")]));
-    list.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
+    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   };
-  input.addEventListener("input", () => {
-    chosen = 0;
+  const choose = (place: number): void => {
+    chosen = Math.max(0, place);
     show();
-  });
+  };
+  // Opening the dialog puts the focus here.
+  input.addEventListener("focus", () => choose(chosen));
+  input.addEventListener("input", () => choose(0));
   input.addEventListener("keydown", (event) => {
-    const count = matching(places, input.value).length;
-    if (event.key === "ArrowDown") chosen = Math.min(chosen + 1, count - 1);
-    else if (event.key === "ArrowUp") chosen = Math.max(chosen - 1, 0);
-    else if (event.key === "Enter") list.querySelector<HTMLAnchorElement>("[aria-current=true]")?.click();
+    const latest = matching(placesOfPage(), input.value).length - 1;
+    if (event.key === "ArrowDown") choose(Math.min(chosen + 1, latest));
+    else if (event.key === "ArrowUp") choose(chosen - 1);
+    else if (event.key === "Enter") list.querySelector<HTMLAnchorElement>("a[aria-current]")?.click();
     else return;
     event.preventDefault();
-    show();
   });
-  show();
-  openDialog("Go to", element("div", "palette", input, list));
-  input.focus();
 }
 
 function rowOf(place: Place, isChosen: boolean): HTMLElement {
   const link = element("a", "", element("span", "md", place.title), element("span", "q", place.note));
   link.href = place.url;
-  link.setAttribute("aria-current", String(isChosen));
+  if (isChosen) link.setAttribute("aria-current", "true");
   return element("li", "", link);
 }

@@ -29,9 +29,3 @@ export async function fetchSeries(url: string, signal: AbortSignal): Promise<Ser
   if (!isSeriesAnswer(answer)) throw new SeriesUnavailable(`${path} answered something that is not a series.`);
   return answer;
 }
-
-/** Seconds since 1970 of an instant that is written as a number or in ISO 8601. */
-export function instantS(value: number | string): number | null {
-  const seconds = typeof value === "number" ? value : Date.parse(value) / 1000;
-  return Number.isFinite(seconds) ? seconds : null;
-}

@@ -6,11 +6,11 @@
  * the wanted ones. events-id: id of a JSON script with [{letter, t, text}]. limit, limit-text: a line that means
  * something. axis-end: where the axis ends at first. The time of the figures is written into the panel's `.at`.
  */
-import { CONFIG, colourOf, figureOf, gapSOf, type Picture } from "./chart_figure";
+import { CONFIG, figureOf, gapSOf, type Picture } from "./chart_figure";
 import { fillReadout, problemNote, readout, spokenSummary, tableOf } from "./chart_parts";
 import { chartTheme, loadPlotly } from "./chart_theme";
 import { element } from "./elements";
-import { fetchSeries, instantS, SeriesUnavailable, seriesUrl } from "./series_request";
+import { fetchSeries, SeriesUnavailable, seriesUrl } from "./series_request";
 import { append, carryOver, grownEnd, keyOf, latestS, type Trace, tracesOf } from "./traces";
 import { clockUtc } from "./values";
 import type { ChartEvent, PointsMessage } from "./wire";
@@ -20,7 +20,7 @@ const CALM_REDRAW_MS = 10_000;
 const REFETCHES_PER_WINDOW = 30;
 
 interface PlotElement extends HTMLDivElement {
-  on?(name: string, listener: (event: { readonly xvals?: readonly number[] }) => void): void;
+  on?(name: string, listener: (event: { readonly xvals?: readonly (number | string)[] }) => void): void;
 }
 
 export class TimeSeriesChart extends HTMLElement {
@@ -41,7 +41,7 @@ export class TimeSeriesChart extends HTMLElement {
   private readonly values = element("div", "ro");
   private readonly plot: PlotElement = element("div", "chart", element("div", "sk"));
   private readonly table = element("div", "scroll");
-  private readonly toggle = element("button", "", "Show as table");
+  private readonly toggle = element("button", "link", "Show as table");
   private problem: HTMLElement | null = null;
 
   connectedCallback(): void {
@@ -50,7 +50,7 @@ export class TimeSeriesChart extends HTMLElement {
     this.toggle.setAttribute("aria-expanded", "false");
     this.plot.setAttribute("role", "img");
     this.setAttribute("aria-busy", "true");
-    this.replaceChildren(this.values, this.plot, this.table, element("div", "foot", this.toggle));
+    this.replaceChildren(this.values, this.plot, this.table);
     this.listening = new AbortController();
     const { signal } = this.listening;
     const body = document.body;
@@ -102,7 +102,7 @@ export class TimeSeriesChart extends HTMLElement {
       this.traces = carryOver(tracesOf(answer), this.traces);
       this.wanted = wanted ? carryOver(tracesOf(wanted), this.wanted) : [];
       this.unit = this.getAttribute("unit") ?? answer.unit;
-      this.endS = Math.max(instantS(answer.end) ?? 0, latestS(this.traces) ?? 0);
+      this.endS = Math.max(answer.end, latestS(this.traces) ?? 0);
       this.fetchedMs = Date.now();
       this.arrived();
     } catch (error) {
@@ -114,8 +114,7 @@ export class TimeSeriesChart extends HTMLElement {
     this.removeAttribute("aria-busy");
     this.problem?.remove();
     this.problem = null;
-    const theme = chartTheme();
-    this.values.replaceChildren(...readout(this.traces, this.traces.map((trace) => colourOf(trace, theme)), this.isShare()));
+    this.values.replaceChildren(...readout(this.traces, this.isShare()), this.toggle);
     this.scheduleDraw();
   }
 
@@ -196,7 +195,7 @@ export class TimeSeriesChart extends HTMLElement {
 
   private followCursor(): void {
     this.plot.on?.("plotly_hover", (event) => {
-      this.cursorS = (event.xvals?.[0] ?? 0) / 1000 || null;
+      this.cursorS = cursorInstantS(event.xvals?.[0]);
       this.showValues();
     });
     this.plot.on?.("plotly_unhover", () => {
@@ -223,4 +222,11 @@ export class TimeSeriesChart extends HTMLElement {
     if (this.table.hidden) this.scheduleDraw();
     else this.table.replaceChildren(tableOf(this.traces, this.unit));
   }
+}
+
+/** Plotly names the instant under the cursor as "2026-03-17 14:25:02.5", in UTC as all our instants. */
+function cursorInstantS(value: number | string | undefined): number | null {
+  if (value === undefined) return null;
+  const ms = typeof value === "number" ? value : Date.parse(`${value.replace(" ", "T")}Z`);
+  return Number.isFinite(ms) ? ms / 1000 : null;
 }

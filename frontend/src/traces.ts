@@ -20,10 +20,8 @@ export function tracesOf(answer: SeriesAnswer): Trace[] {
 }
 
 function traceOf(series: Series): Trace {
-  const nodeId = series.node_id ?? null;
-  const instance = series.instance ?? null;
-  const name = series.name ?? [instance, nodeId === null ? null : `backend ${nodeId}`].filter(Boolean).join(", ");
-  return { key: keyOf(series), nodeId, instance, name, points: series.points };
+  const { node_id: nodeId = null, instance = null, name, points } = series;
+  return { key: keyOf(series), nodeId, instance, name, points };
 }
 
 function byNode(one: Trace, other: Trace): number {

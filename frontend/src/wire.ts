@@ -3,10 +3,11 @@
 /** Instant in seconds since 1970 UTC, and the value; null where nothing could be read. */
 export type Point = readonly [tS: number, value: number | null];
 
+/** One line of a chart: of a backend (node_id), of a pgpool (instance) or of the whole cluster (neither). */
 export interface Series {
-  readonly node_id?: number | null;
-  readonly instance?: string | null;
-  readonly name?: string | null;
+  readonly node_id?: number;
+  readonly instance?: string;
+  readonly name: string;
   readonly points: readonly Point[];
 }
 
@@ -14,9 +15,8 @@ export interface SeriesAnswer {
   readonly metric: string;
   readonly unit: string;
   readonly series: readonly Series[];
-  /** Seconds since 1970 UTC, or ISO 8601. */
-  readonly start: number | string;
-  readonly end: number | string;
+  readonly start: number;
+  readonly end: number;
 }
 
 export interface PushedPoint {

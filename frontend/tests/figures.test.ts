@@ -1,24 +1,16 @@
 import { describe, expect, test } from "vitest";
 
 import { figureOf, type Picture } from "../src/chart_figure";
-import { type ChartTheme, withAlpha } from "../src/chart_theme";
+import { type ChartTheme, isDashed, tokenOf, withAlpha } from "../src/chart_theme";
 import { matching } from "../src/palette";
-import { instantS, seriesUrl } from "../src/series_request";
+import { seriesUrl } from "../src/series_request";
 import { hasAllWords } from "../src/table_filter";
 import type { Trace } from "../src/traces";
 import { agoText, axisFigure, byteCount, figure } from "../src/values";
 
-const THEME: ChartTheme = {
-  text: "rgb(1, 1, 1)",
-  text2: "rgb(2, 2, 2)",
-  text3: "rgb(3, 3, 3)",
-  line: "rgb(4, 4, 4)",
-  lineStrong: "rgb(5, 5, 5)",
-  surface: "rgb(6, 6, 6)",
-  warn: "rgb(7, 7, 7)",
-  warnMark: "rgb(8, 8, 8)",
-  nodes: Array.from({ length: 8 }, (_, node) => `rgb(0, 0, ${node})`),
-};
+const THEME = new Proxy({} as ChartTheme, {
+  get: (_, token: string) => (token.startsWith("node-") ? `rgb(0, 0, ${token.slice(5)})` : "rgb(9, 9, 9)"),
+});
 
 describe("figures", () => {
   test.each([
@@ -92,6 +84,11 @@ describe("a drawing", () => {
     expect(data[0]).toMatchObject({ y: [1, 2, null, 3], connectgaps: false, line: { color: "rgb(0, 0, 1)" } });
   });
 
+  test("a node keeps its colour on every chart; past the eighth it comes again, dashed", () => {
+    expect([0, 7, 8].map((nodeId) => tokenOf({ nodeId }, 0))).toEqual(["node-0", "node-7", "node-0"]);
+    expect([0, 7, 8].map((nodeId) => isDashed({ nodeId }, 0))).toEqual([false, false, true]);
+  });
+
   test("events in the window get their letter, others none", () => {
     const { layout } = figureOf(picture, THEME);
 
@@ -134,12 +131,6 @@ test("a series is asked for from an instant on, with as many points as a chart c
 
   expect(url.pathname).toBe("/api/v1/clusters/orders/series/");
   expect(Object.fromEntries(url.searchParams)).toEqual({ metric: "probe_ms", start: "2023-11-14T22:13:20.000Z", points: "360" });
-});
-
-test("instants are read as seconds and as ISO 8601", () => {
-  expect(instantS(1.5)).toBe(1.5);
-  expect(instantS("1970-01-01T00:01:00Z")).toBe(60);
-  expect(instantS("yesterday")).toBeNull();
 });
 
 test("a filter and the palette want every word", () => {

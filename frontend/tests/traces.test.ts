@@ -31,14 +31,14 @@ describe("traces", () => {
       start: 0,
       end: 10,
       series: [
-        { node_id: 2, points: [] },
+        { node_id: 2, name: "pg3", points: [] },
         { node_id: 0, name: "pg1", points: [] },
       ],
     };
 
     expect(tracesOf(answer).map((one) => [one.nodeId, one.name])).toEqual([
       [0, "pg1"],
-      [2, "backend 2"],
+      [2, "pg3"],
     ]);
   });
 

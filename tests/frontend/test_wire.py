@@ -1,0 +1,26 @@
+"""wire.ts mirrors the shapes that Python answers with: a field added on one side only fails here."""
+
+import re
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from apps.clusters.history.series import Series, SeriesAnswer
+
+WIRE = Path(__file__).resolve().parents[2] / "frontend" / "src" / "wire.ts"
+
+
+def fields_of(interface: str) -> dict[str, bool]:
+    """Field -> whether it may be left out."""
+    body = re.search(rf"^export interface {interface} \{{$(.*?)^\}}$", WIRE.read_text(), re.MULTILINE | re.DOTALL)
+    assert body is not None, f"wire.ts has no interface {interface}"
+    found = re.findall(r"^  readonly (\w+)(\??):", body[1], re.MULTILINE)
+    return {name: mark == "?" for name, mark in found}
+
+
+@pytest.mark.parametrize("shape", [Series, SeriesAnswer])
+def test_the_browser_knows_every_field_of_a_series(shape: type) -> None:
+    optional: frozenset[str] = shape.__optional_keys__  # type: ignore[attr-defined]  # every TypedDict has it
+
+    assert fields_of(shape.__name__) == {name: name in optional for name in get_type_hints(shape)}
