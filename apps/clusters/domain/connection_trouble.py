@@ -165,6 +165,12 @@ _SIGNS = (
         "Wait until it has started.",
     ),
     _sign(
+        r"invalid PCP packet",
+        "show",
+        "{host}:{port} is a PCP port",
+        "Give the port for SQL clients (port in pgpool.conf, not pcp_port).",
+    ),
+    _sign(
         r"unrecognized configuration parameter .?pool_",
         "show",
         "{host}:{port} is a PostgreSQL server, not a pgpool",
