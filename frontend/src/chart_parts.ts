@@ -11,7 +11,7 @@ export function readout(traces: readonly Trace[], isShare: boolean): HTMLElement
   const cells = traces.map((trace, position) => {
     const mark = element("i", isShare ? "sw" : `ln${isDashed(trace, position) ? " d" : ""}`);
     mark.style.setProperty("--c", `var(--${tokenOf(trace, position)})`);
-    const value = element("b", "w9", "–");
+    const value = element("b", isShare ? "w5" : "w9", "–");
     value.dataset["k"] = trace.key;
     return element("span", "", mark, `${trace.name} `, value);
   });

@@ -41,13 +41,13 @@ export class TimeSeriesChart extends HTMLElement {
   private readonly values = element("div", "ro");
   private readonly plot: PlotElement = element("div", "chart", element("div", "sk"));
   private readonly table = element("div", "scroll");
-  private readonly toggle = element("button", "link", "Show as table");
+  private readonly toggle = element("button", "link", "Table");
   private problem: HTMLElement | null = null;
 
   connectedCallback(): void {
     this.table.hidden = true;
     this.toggle.type = "button";
-    this.toggle.setAttribute("aria-expanded", "false");
+    this.nameToggle();
     this.plot.setAttribute("role", "img");
     this.setAttribute("aria-busy", "true");
     this.replaceChildren(this.values, this.plot, this.table);
@@ -214,11 +214,16 @@ export class TimeSeriesChart extends HTMLElement {
     this.plot.setAttribute("aria-label", spokenSummary(this.getAttribute("label") ?? "Chart", this.traces, latest, this.unit));
   }
 
+  private nameToggle(): void {
+    const other = this.table.hidden ? "Table" : "Chart";
+    this.toggle.textContent = other;
+    this.toggle.setAttribute("aria-label", `Show as ${other.toLowerCase()}`);
+  }
+
   private flipTable(): void {
     this.table.hidden = !this.table.hidden;
     this.plot.hidden = !this.table.hidden;
-    this.toggle.textContent = this.table.hidden ? "Show as table" : "Show as chart";
-    this.toggle.setAttribute("aria-expanded", String(!this.table.hidden));
+    this.nameToggle();
     if (this.table.hidden) this.scheduleDraw();
     else this.table.replaceChildren(tableOf(this.traces, this.unit));
   }
