@@ -10,12 +10,17 @@ const FACT_INTERVAL_MS = 2000;
 const FALLBACK_INTERVAL_MS = 10_000;
 const FALLBACK_FACTS = ["sampled", "rollout", "event", "fleet-changed"] as const;
 /** Sent by the server so that a page can tell silence from a dead connection. */
-const HEARTBEAT = "alive";
+const HEARTBEAT = "heartbeat";
+/** Sent when this page was too slow and messages for it were dropped. */
+const GAP = "gap";
+/** Signed out, not allowed, no such topic: asking again soon changes nothing. */
+const REFUSALS: readonly number[] = [4401, 4403, 4404];
+const ATTEMPTS_AFTER_REFUSAL = 10;
 
 export interface LiveSocket {
   onopen: (() => void) | null;
   onmessage: ((event: { readonly data: unknown }) => void) | null;
-  onclose: (() => void) | null;
+  onclose: ((event: { readonly code: number }) => void) | null;
   close(): void;
 }
 
@@ -71,7 +76,7 @@ export class LiveConnection {
     this.socket = socket;
     socket.onopen = () => this.opened();
     socket.onmessage = (event) => this.received(String(event.data));
-    socket.onclose = () => this.closed(socket);
+    socket.onclose = (event) => this.closed(socket, event.code);
   }
 
   private opened(): void {
@@ -81,10 +86,11 @@ export class LiveConnection {
     if (this.hasHeard) this.surroundings.dispatch("series-gap", null);
   }
 
-  private closed(socket: LiveSocket): void {
+  private closed(socket: LiveSocket, code: number): void {
     if (socket !== this.socket) return;
     this.socket = null;
     this.isOpen = false;
+    if (REFUSALS.includes(code)) this.attempt = Math.max(this.attempt, ATTEMPTS_AFTER_REFUSAL);
     setTimeout(() => this.connect(), backoffS(this.attempt, this.surroundings.random()) * 1000);
     this.attempt += 1;
   }
@@ -97,7 +103,8 @@ export class LiveConnection {
     this.attempt = 0;
     if (!isPoints(message) && message.fact === HEARTBEAT) return;
     this.factMs = Date.now();
-    if (isPoints(message)) this.receivedPoints(message);
+    if (!isPoints(message) && message.fact === GAP) this.surroundings.dispatch("series-gap", message.topic);
+    else if (isPoints(message)) this.receivedPoints(message);
     else this.receivedFact(message);
   }
 
@@ -140,7 +147,7 @@ export class LiveConnection {
   private abandon(): void {
     const socket = this.socket;
     if (socket === null) return;
-    this.closed(socket);
+    this.closed(socket, 1006);
     socket.close();
   }
 }

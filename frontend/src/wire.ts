@@ -33,7 +33,8 @@ export interface PointsMessage {
 }
 
 export interface FactMessage {
-  readonly topic: string;
+  /** Left out by what concerns the connection and no topic, as the heartbeat. */
+  readonly topic?: string;
   readonly fact: string;
   readonly [fact: string]: unknown;
 }
@@ -59,8 +60,8 @@ export function readMessage(text: string): LiveMessage | null {
   } catch {
     return null;
   }
-  if (typeof value !== "object" || value === null || !("topic" in value)) return null;
-  const isMessage = "points" in value ? "seq" in value : "fact" in value;
+  if (typeof value !== "object" || value === null) return null;
+  const isMessage = "points" in value ? "seq" in value && "topic" in value : "fact" in value;
   return isMessage ? (value as LiveMessage) : null;
 }
 

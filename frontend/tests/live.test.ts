@@ -40,12 +40,12 @@ describe("sequence numbers", () => {
 class FakeSocket implements LiveSocket {
   onopen: (() => void) | null = null;
   onmessage: ((event: { readonly data: unknown }) => void) | null = null;
-  onclose: (() => void) | null = null;
+  onclose: ((event: { readonly code: number }) => void) | null = null;
   isClosed = false;
 
-  close(): void {
+  close(code = 1006): void {
     this.isClosed = true;
-    this.onclose?.();
+    this.onclose?.({ code });
   }
 
   say(message: object): void {
@@ -126,7 +126,7 @@ describe("the connection", () => {
   test("without facts the page asks every 10 s, even when the server is heard", () => {
     for (let second = 0; second < 21; second += 1) {
       vi.advanceTimersByTime(1000);
-      sockets[0]?.say({ topic: "", fact: "alive" });
+      sockets[0]?.say({ fact: "heartbeat" });
     }
 
     expect(events.filter((name) => name === "sampled")).toHaveLength(2);
@@ -138,7 +138,7 @@ describe("the connection", () => {
     sockets[0]?.say(points(1));
     for (let second = 0; second < 32; second += 1) {
       vi.advanceTimersByTime(1000);
-      sockets[0]?.say({ topic: "", fact: "alive" });
+      sockets[0]?.say({ fact: "heartbeat" });
     }
 
     expect(connection.state()).toBe("stale");
@@ -153,10 +153,26 @@ describe("the connection", () => {
     expect(connection.state()).toBe("live");
   });
 
+  test("messages dropped by the server are a gap", () => {
+    sockets[0]?.say({ topic: "cluster.7", fact: "gap" });
+
+    expect(events).toEqual(["series-gap"]);
+  });
+
+  test("a page that was refused does not knock every second", () => {
+    sockets[0]?.close(4401);
+    vi.advanceTimersByTime(10_000);
+    expect(sockets).toHaveLength(1);
+
+    vi.advanceTimersByTime(6_000);
+    expect(sockets).toHaveLength(2);
+  });
+
   test("what is not a message of ours is ignored", () => {
     sockets[0]?.onmessage?.({ data: "not json" });
     sockets[0]?.say({ points: 1 });
     sockets[0]?.say({ topic: "cluster.7", points: {} });
+    sockets[0]?.say({ topic: "cluster.7" });
 
     expect(events).toEqual([]);
   });
