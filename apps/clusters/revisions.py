@@ -1,0 +1,244 @@
+"""Revisions: what stands in every pgpool.conf, what was known to stand there, and what shall stand there."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from django.conf import settings
+from django.db.models import Max
+
+from apps.accounts.models import User
+from apps.clusters.delivery import (
+    Delivery,
+    FileUnreadable,
+    LiveFile,
+    PathRefused,
+    UnknownDelivery,
+    WritesForbidden,
+    delivery_for,
+)
+from apps.clusters.domain import pgpool_conf
+from apps.clusters.domain.pgpool_conf import PgpoolConf
+from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, RevisionFile, RolloutStep
+
+# pgpool gives a backend without a backend_weight line this one.
+DEFAULT_WEIGHT = "1"
+
+Weights = Mapping[int, float]
+
+
+class WeightsRefused(ValueError):
+    """Weights cannot be carried to this cluster as it is registered and configured now."""
+
+
+class ConfigUnusable(WeightsRefused):
+    """The pgpool.conf of an instance cannot be changed by Lifeguard as it stands."""
+
+    def __init__(self, instance_name: str, reason: str) -> None:
+        super().__init__(f"{instance_name}: {reason}")
+        self.instance_name = instance_name
+        self.reason = reason
+
+
+class ObserveOnly(WeightsRefused):
+    """Instances are registered as observe only, so nothing may be written there."""
+
+    def __init__(self, instance_names: Sequence[str]) -> None:
+        names = ", ".join(instance_names)
+        super().__init__(
+            f"{names}: registered as observe only, so Lifeguard never writes there. "
+            "Choose a delivery for every pgpool of the cluster to change its weights from here."
+        )
+        self.instance_names = tuple(instance_names)
+
+
+@dataclass(frozen=True)
+class LiveConfig:
+    """The pgpool.conf of one instance as it stands on its host."""
+
+    instance: PgpoolInstance
+    file: LiveFile
+    conf: PgpoolConf
+
+
+@dataclass(frozen=True)
+class Known:
+    """What Lifeguard put or found there latest; two hashes where a rollout ended without knowing which one holds."""
+
+    text: str
+    sha256s: tuple[str, ...]
+
+
+class Difference(TypedDict):
+    """A parameter of a live file that is not as it was known; null where a file does not name it."""
+
+    instance: str
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """A pgpool.conf that shall stand on an instance, and the one that it was made from."""
+
+    instance: PgpoolInstance
+    text: str
+    base: LiveFile
+
+
+def delivery_of(instance: PgpoolInstance) -> Delivery:
+    """Raises PathRefused when the installation does not, or no longer, allow this file."""
+    return delivery_for(
+        kind=instance.delivery_kind,
+        path=instance.delivery_path,
+        organisation_slug=instance.cluster.organisation.slug,
+        directories=settings.LOCAL_DELIVERY_DIRECTORIES,
+    )
+
+
+def writable_instances(cluster: Cluster) -> list[PgpoolInstance]:
+    """All instances of the cluster, in the order of a rollout. Raises ObserveOnly, or ConfigUnusable without any."""
+    instances = list(cluster.instances.select_related("cluster__organisation").order_by("name", "pk"))
+    observed = [each.name for each in instances if each.delivery_kind == PgpoolInstance.Delivery.OBSERVE]
+    if observed:
+        raise ObserveOnly(observed)
+    if not instances:
+        raise ConfigUnusable(cluster.slug, "has no pgpool instance")
+    return instances
+
+
+def read_live(cluster: Cluster, instances: Sequence[PgpoolInstance]) -> list[LiveConfig]:
+    """Raises ConfigUnusable: a file cannot be read, has an include, or names other backends than its pgpool shows."""
+    node_ids = set(cluster.backends.values_list("node_id", flat=True))
+    return [_read(instance, node_ids) for instance in instances]
+
+
+def _read(instance: PgpoolInstance, node_ids: set[int]) -> LiveConfig:
+    try:
+        file = delivery_of(instance).read()
+        conf = pgpool_conf.parse(file.text)
+    except (
+        FileUnreadable,
+        PathRefused,
+        UnknownDelivery,
+        WritesForbidden,
+        pgpool_conf.ConfigSyntaxError,
+        pgpool_conf.IncludeUnsupported,
+    ) as error:
+        raise ConfigUnusable(instance.name, str(error)) from error
+    named = set(conf.backend_node_ids())
+    if named != node_ids:
+        raise ConfigUnusable(
+            instance.name,
+            f"{instance.delivery_path} names the backends {_listed(named)}, but its pgpool shows {_listed(node_ids)}. "
+            "Check that this is the file that the pgpool was started with, and that it was restarted since.",
+        )
+    return LiveConfig(instance, file, conf)
+
+
+def _listed(node_ids: set[int]) -> str:
+    return ", ".join(map(str, sorted(node_ids))) or "none"
+
+
+def known_files(cluster: Cluster) -> dict[int, Known]:
+    """Instance id -> what is known of its file; an instance that no revision has seen is missing."""
+    newest = (
+        RevisionFile.objects.filter(revision__cluster=cluster, instance__isnull=False)
+        .order_by("instance_id", "-revision__number")
+        .distinct("instance_id")
+    )
+    files = {file.pk: file for file in newest}
+    steps = RolloutStep.objects.filter(file__in=files).order_by("file_id", "-pk").distinct("file_id")
+    outcome = {step.file_id: step for step in steps}
+    return {file.instance_id: _known(file, outcome.get(file.pk)) for file in files.values() if file.instance_id}
+
+
+def _known(file: RevisionFile, step: RolloutStep | None) -> Known:
+    if step is None or step.state == RolloutStep.State.VERIFIED:
+        return Known(file.text, (file.sha256,))
+    if not step.is_touched or step.state == RolloutStep.State.RESTORED:
+        return Known(file.base_text, (file.base_sha256,))
+    return Known(file.text, (file.sha256, file.base_sha256))
+
+
+def differences(live: Sequence[LiveConfig], known: Mapping[int, Known]) -> list[Difference]:
+    """How live files differ from what is known of them; a file that was never seen differs from nothing."""
+    found: list[Difference] = []
+    for config in live:
+        expected = known.get(config.instance.pk)
+        if expected is not None and config.file.sha256 not in expected.sha256s:
+            found += _difference(config, expected)
+    return found
+
+
+def _difference(config: LiveConfig, expected: Known) -> list[Difference]:
+    name = config.instance.name
+    changes = pgpool_conf.semantic_diff(pgpool_conf.parse(expected.text), config.conf)
+    if not changes:
+        return [{"instance": name, "name": "comments, spacing or order", "before": "as known", "after": "different"}]
+    return [{"instance": name, "name": each.name, "before": each.before, "after": each.after} for each in changes]
+
+
+def weights_of(conf: PgpoolConf) -> dict[int, float]:
+    """node_id -> backend_weight as pgpool reads it: a text that is no number counts as 0."""
+    return {
+        node_id: _as_pgpool_reads(conf.get(f"backend_weight{node_id}") or DEFAULT_WEIGHT)
+        for node_id in conf.backend_node_ids()
+    }
+
+
+def _as_pgpool_reads(value: str) -> float:
+    try:
+        weight = float(value)
+    except ValueError:
+        return 0.0
+    return weight if 0 <= weight < float("inf") else 0.0
+
+
+def with_weights(conf: PgpoolConf, weights: Mapping[int, int]) -> PgpoolConf:
+    return conf.with_values({f"backend_weight{node_id}": weight for node_id, weight in weights.items()})
+
+
+def sha256_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def store(
+    *,
+    cluster: Cluster,
+    origin: ConfigRevision.Origin,
+    note: str,
+    author: User,
+    files: Sequence[NewFile],
+) -> ConfigRevision:
+    """A revision with its files, numbered next. The caller holds the cluster's row, so that numbers stay unique."""
+    latest = cluster.revisions.aggregate(latest=Max("number"))["latest"] or 0
+    revision = ConfigRevision.objects.create(
+        cluster=cluster,
+        number=latest + 1,
+        origin=origin,
+        note=note,
+        weights={file.instance.name: plain(weights_of(pgpool_conf.parse(file.text))) for file in files},
+        author=author,
+        author_name=author.shown_name,
+    )
+    RevisionFile.objects.bulk_create(
+        RevisionFile(
+            revision=revision,
+            instance=file.instance,
+            instance_name=file.instance.name,
+            text=file.text,
+            sha256=sha256_of(file.text),
+            base_text=file.base.text,
+            base_sha256=file.base.sha256,
+        )
+        for file in files
+    )
+    return revision
+
+
+def plain(weights: Weights) -> dict[str, float]:
+    """As JSON stores it; whole weights without a point."""
+    return {str(node_id): int(weight) if float(weight).is_integer() else weight for node_id, weight in weights.items()}

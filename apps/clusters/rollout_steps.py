@@ -1,0 +1,102 @@
+"""One action on one instance of a rollout: counted before it begins, done, its outcome stored with a receipt."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from apps.clusters import rollout_actions, rollout_rows
+from apps.clusters.domain import rollout_plan
+from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
+from apps.clusters.models import Rollout, RolloutStep
+from apps.clusters.rollout_actions import ActionFailed, Done
+
+RETRY_S: Mapping[type[StepAction], float] = {
+    CheckBase: 1.0,
+    Write: 1.0,
+    Reload: 1.0,
+    Verify: 0.3,
+    Restore: 1.0,
+    ConfirmRestored: 1.0,
+}
+# From this try on, every wait is twice the one before.
+PATIENT_TRIES = 5
+LONGEST_RETRY_S = 30.0
+# A pgpool that does not show its new weights by then will not: it is frozen, or keeps its old file.
+VERIFY_FOR = timedelta(seconds=10)
+VERIFY_TRIES = 2
+
+_ACTIONS: Mapping[type[StepAction], Callable[[RolloutStep], Done]] = {
+    CheckBase: rollout_actions.check_base,
+    Write: rollout_actions.write,
+    Reload: rollout_actions.reload,
+    Verify: rollout_actions.verify_new,
+    Restore: rollout_actions.restore,
+    ConfirmRestored: rollout_actions.confirm_restored,
+}
+_DONE_AT: Mapping[type[StepAction], str] = {
+    Write: "written_at",
+    Reload: "reloaded_at",
+    Verify: "verified_at",
+    ConfirmRestored: "restored_at",
+}
+
+
+def take_step(
+    *, rollout: Rollout, step: RolloutStep, action: StepAction, holder: str, clock: Callable[[], datetime]
+) -> None:
+    """Do the action and store what came of it. Raises rollout_rows.LeaseLost."""
+    # The try is counted, and the instance marked as touched, before anything happens: whoever goes on after a crash
+    # must know of it.
+    is_touched = step.is_touched or isinstance(action, Write)
+    rollout_rows.change_step(step, holder, attempts=step.attempts + 1, is_touched=is_touched, retry_at=None)
+    try:
+        done = _ACTIONS[type(action)](step)
+    except ActionFailed as error:
+        _store_failure(rollout, step, action, holder, error, now=clock())
+    else:
+        _store_success(rollout, step, action, holder, done, now=clock())
+
+
+def _store_success(
+    rollout: Rollout, step: RolloutStep, action: StepAction, holder: str, done: Done, *, now: datetime
+) -> None:
+    after = rollout_plan.after_success(action)
+    changes: dict[str, Any] = {"state": after.state.value, "attempts": after.attempts, "retry_at": None}
+    if not isinstance(action, Restore | ConfirmRestored):
+        changes["error"] = ""
+    if type(action) in _DONE_AT:
+        changes[_DONE_AT[type(action)]] = now
+    if done.receipt:
+        changes["receipt"] = {**step.receipt, **done.receipt}
+    with transaction.atomic():
+        rollout_rows.change_step(step, holder, **changes)
+        rollout_rows.log(rollout, done.text, instance_name=step.instance_name)
+        rollout_rows.announce(rollout)
+
+
+def _store_failure(
+    rollout: Rollout, step: RolloutStep, action: StepAction, holder: str, error: ActionFailed, *, now: datetime
+) -> None:
+    is_final = error.is_final or _is_hopeless(step, action, now)
+    after = rollout_plan.after_failure(action, error.reason, is_final=is_final)
+    wait_s = min(RETRY_S[type(action)] * 2 ** max(0, after.attempts - PATIENT_TRIES), LONGEST_RETRY_S)
+    with transaction.atomic():
+        rollout_rows.change_step(
+            step,
+            holder,
+            state=after.state.value,
+            attempts=after.attempts,
+            error=after.error,
+            retry_at=now + timedelta(seconds=wait_s),
+            receipt={**step.receipt, **error.receipt},
+        )
+        rollout_rows.log(rollout, error.reason, instance_name=step.instance_name, is_problem=True)
+        rollout_rows.announce(rollout)
+
+
+def _is_hopeless(step: RolloutStep, action: StepAction, now: datetime) -> bool:
+    if not isinstance(action, Verify) or step.reloaded_at is None:
+        return False
+    return step.attempts >= VERIFY_TRIES and now - step.reloaded_at >= VERIFY_FOR

@@ -1,0 +1,28 @@
+"""Celery doors of rollouts. Rows hold the work; a task that is lost or comes twice changes nothing."""
+
+import os
+import secrets
+import socket
+
+from celery import shared_task
+from django.utils import timezone
+
+from apps.clusters import convergence, rollout_rows, rollouts
+
+
+@shared_task(name=rollout_rows.ADVANCE_TASK)
+def advance_rollout(rollout_id: int) -> None:
+    rollouts.advance(rollout_id=rollout_id, holder=_holder(), clock=timezone.now)
+
+
+@shared_task(name="clusters.advance_rollouts")
+def advance_rollouts() -> None:
+    """Give every rollout that waits for a worker one of its own: a frozen pgpool holds up no other cluster."""
+    now = timezone.now()
+    for rollout_id in rollout_rows.due_rollout_ids(now=now, restoring_for=rollouts.RESTORE_FOR):
+        rollout_rows.nudge(rollout_id)
+    convergence.judge_recent_rollouts(now=now)
+
+
+def _holder() -> str:
+    return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"

@@ -1,0 +1,226 @@
+"""Carries a revision to every pgpool, one after the other: check, write, reload, read back; or puts the old files back.
+
+Rows decide, so any worker goes on where another one died. The plan says what is next, the actions do it, this file
+takes the lease, asks, does, stores, and asks again.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from apps.accounts import audit
+from apps.accounts.access import Caller
+from apps.clusters import revisions, rollout_rows, rollout_steps
+from apps.clusters.domain import rollout_plan
+from apps.clusters.domain.rollout_plan import Finish, RolloutView, StepView, Wait
+from apps.clusters.models import ConfigRevision, Rollout, RolloutStep
+from apps.clusters.revisions import NewFile
+
+logger = logging.getLogger(__name__)
+
+# A worker waits this long for the next try itself; longer waits are left to the next tick.
+LONGEST_PAUSE_S = 2.0
+# An instance that did not confirm its old file is asked again for so long after the rollout ended.
+RESTORE_FOR = timedelta(hours=1)
+
+
+class RolloutRefused(Exception):
+    """This cannot be done with the rollout as it stands."""
+
+
+class NotRunning(RolloutRefused):
+    """The rollout has ended already."""
+
+    def __init__(self, rollout: Rollout) -> None:
+        super().__init__(f"Rollout {rollout.pk} has ended already: it is {rollout.get_state_display()}.")
+        self.rollout = rollout
+
+
+class RollbackRefused(RolloutRefused):
+    """There is nothing of this rollout that could be taken back."""
+
+
+def advance(
+    *,
+    rollout_id: int,
+    holder: str,
+    clock: Callable[[], datetime],
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Carry the rollout on until it ends or has to wait for long. Returns at once while another worker holds it."""
+    try:
+        while rollout_rows.take_lease(rollout_id, holder):
+            pause_s = _advance_once(rollout_id, holder, clock)
+            if pause_s is None or pause_s > LONGEST_PAUSE_S:
+                break
+            if pause_s > 0:
+                sleep(pause_s)
+    except rollout_rows.LeaseLost as error:
+        logger.info("%s", error)
+        return
+    rollout_rows.release_lease(rollout_id, holder)
+
+
+def _advance_once(rollout_id: int, holder: str, clock: Callable[[], datetime]) -> float | None:
+    """Do the one thing that is due. Returns the seconds until the next one, None when there is none."""
+    rollout = Rollout.objects.select_related("revision", "cluster").get(pk=rollout_id)
+    steps = list(
+        rollout.steps.select_related("file", "instance__cluster__organisation", "rollout").order_by("position")
+    )
+    view = _view(rollout, steps)
+    _note_halting(rollout, view, holder)
+    action = rollout_plan.next_action(view)
+    if isinstance(action, Wait):
+        return None
+    if isinstance(action, Finish):
+        _finish(rollout, steps, holder, Rollout.State(action.state.value), now=clock())
+        return None
+    step = next(each for each in steps if each.position == action.step.position)
+    if step.retry_at is not None and (left_s := (step.retry_at - clock()).total_seconds()) > 0:
+        return left_s
+    _start(rollout, holder, now=clock())
+    rollout_steps.take_step(rollout=rollout, step=step, action=action, holder=holder, clock=clock)
+    return 0.0
+
+
+def _view(rollout: Rollout, steps: Sequence[RolloutStep]) -> RolloutView:
+    return RolloutView(
+        state=rollout_plan.RolloutState(rollout.state),
+        is_rollback=rollout.rollback_of_id is not None,
+        steps=tuple(_step_view(step) for step in steps),
+        is_halting=rollout.is_halting,
+        is_cancel_requested=rollout.is_cancel_requested,
+    )
+
+
+def _step_view(step: RolloutStep) -> StepView:
+    return StepView(
+        position=step.position,
+        instance_name=step.instance_name,
+        state=rollout_plan.StepState(step.state),
+        attempts=step.attempts,
+        error=step.error,
+        is_touched=step.is_touched,
+        is_base_checked="base_sha256" in step.receipt,
+    )
+
+
+def _note_halting(rollout: Rollout, view: RolloutView, holder: str) -> None:
+    if rollout.is_halting or rollout.state not in Rollout.ACTIVE or not rollout_plan.is_halting(view):
+        return
+    reason = next(f"{step.instance_name}: {step.error}" for step in view.steps if step.state == "failed")
+    with transaction.atomic():
+        rollout_rows.change_rollout(rollout, holder, is_halting=True, halt_reason=reason)
+        touched = [step.instance_name for step in view.steps if step.is_touched]
+        what = f"{', '.join(touched)} get the old file back" if touched else "nothing was touched"
+        rollout_rows.log(rollout, f"Halted; {what}.", is_problem=True)
+        rollout_rows.announce(rollout)
+
+
+def _start(rollout: Rollout, holder: str, *, now: datetime) -> None:
+    if rollout.state == Rollout.State.PENDING:
+        rollout_rows.change_rollout(rollout, holder, state=Rollout.State.RUNNING, started_at=now)
+
+
+def _finish(
+    rollout: Rollout, steps: Sequence[RolloutStep], holder: str, state: Rollout.State, *, now: datetime
+) -> None:
+    names = ", ".join(step.instance_name for step in steps)
+    text = _ENDINGS[state].format(number=rollout.revision.number, names=names)
+    is_problem = state in {Rollout.State.FAILED, Rollout.State.ROLLED_BACK}
+    with transaction.atomic():
+        rollout_rows.change_rollout(rollout, holder, state=state, finished_at=now)
+        rollout.steps.filter(state=RolloutStep.State.PENDING, is_touched=False).update(state=RolloutStep.State.SKIPPED)
+        rollout_rows.log(rollout, f"{text[0].upper()}{text[1:]}.", is_problem=is_problem)
+        rollout_rows.add_event(rollout, text, at=now, detail=rollout.halt_reason, is_problem=is_problem)
+        rollout_rows.announce(rollout)
+
+
+_ENDINGS: Mapping[Rollout.State, str] = {
+    Rollout.State.VERIFIED: "revision {number} verified on {names}",
+    Rollout.State.ROLLED_BACK: "revision {number} was taken back; every touched pgpool uses its old file again",
+    Rollout.State.FAILED: "rollout of revision {number} failed",
+    Rollout.State.CANCELLED: "rollout of revision {number} cancelled; nothing was touched",
+}
+
+
+def cancel(*, caller: Caller, rollout: Rollout, now: datetime) -> Rollout:
+    """Stop a rollout; instances that were touched get their old file back. Raises NotRunning."""
+    reason = f"cancelled by {caller.user.shown_name}"
+    with transaction.atomic():
+        current = Rollout.objects.select_for_update().get(pk=rollout.pk)
+        if current.state not in Rollout.ACTIVE:
+            raise NotRunning(current)
+        if current.is_cancel_requested:
+            return current
+        current.is_cancel_requested = True
+        current.halt_reason = current.halt_reason or reason
+        current.save(update_fields=["is_cancel_requested", "halt_reason"])
+        audit.record(
+            caller=caller,
+            action="rollout.cancel_requested",
+            target_type="rollout",
+            target_id=current.pk,
+            target_name=str(current.cluster),
+        )
+        rollout_rows.log(current, f"Cancel requested by {caller.user.shown_name}.")
+        rollout_rows.add_event(current, f"rollout of {current.revision} {reason}", at=now)
+        rollout_rows.announce(current)
+        transaction.on_commit(lambda: rollout_rows.nudge(current.pk), robust=True)
+    return current
+
+
+def request_rollback(*, caller: Caller, rollout: Rollout, now: datetime) -> Rollout:
+    """A new rollout that puts the files back which stood there before this one.
+
+    Raises RollbackRefused (it changed nothing, or a file was changed since) or rollout_rows.RolloutRunning.
+    """
+    cluster = rollout.cluster
+    with rollout_rows.one_at_a_time(cluster), transaction.atomic():
+        rollout_rows.hold(cluster)
+        steps = list(rollout.steps.select_related("file", "instance").order_by("position"))
+        _refuse_nothing(rollout, steps)
+        revision = revisions.store(
+            cluster=cluster,
+            origin=ConfigRevision.Origin.ROLLBACK,
+            note=f"back to the files before rollout {rollout.pk}",
+            author=caller.user,
+            files=_files_before(rollout, steps),
+        )
+        return rollout_rows.create(
+            caller=caller,
+            cluster=cluster,
+            revision=revision,
+            weights_before=rollout.revision.weights,
+            rollback_of=rollout,
+            now=now,
+        )
+
+
+def _refuse_nothing(rollout: Rollout, steps: Sequence[RolloutStep]) -> None:
+    if rollout.state not in {Rollout.State.VERIFIED, Rollout.State.FAILED} or not any(s.is_touched for s in steps):
+        raise RollbackRefused(
+            f"Rollout {rollout.pk} is {rollout.get_state_display()}: nothing of it stands on a pgpool any more."
+        )
+    gone = [step.instance_name for step in steps if step.instance is None]
+    if gone:
+        raise RollbackRefused(f"{', '.join(gone)} is no longer registered, so its old file cannot be put back.")
+
+
+def _files_before(rollout: Rollout, steps: Sequence[RolloutStep]) -> list[NewFile]:
+    files = {step.instance_id: step.file for step in steps}
+    instances = [each for each in revisions.writable_instances(rollout.cluster) if each.pk in files]
+    found = []
+    for live in revisions.read_live(rollout.cluster, instances):
+        file = files[live.instance.pk]
+        ours = {file.sha256} if rollout.state == Rollout.State.VERIFIED else {file.sha256, file.base_sha256}
+        if live.file.sha256 not in ours:
+            raise RollbackRefused(
+                f"The pgpool.conf of {live.instance.name} is not the one that rollout {rollout.pk} wrote: it was "
+                "changed since. Change the weights instead; that starts from the file as it is."
+            )
+        found.append(NewFile(instance=live.instance, text=file.base_text, base=live.file))
+    return found
