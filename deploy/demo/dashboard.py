@@ -94,9 +94,13 @@ def cluster_description(lab: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": "Orders",
         "slug": CLUSTER,
-        **lab["monitor"],
+        "username": lab["monitor"]["username"],
+        "password": lab["monitor"]["password"],
+        # Loopback has no zones: these are made up, and the pages say so.
+        "has_synthetic_azs": True,
         "pgpools": [
             {
+                "name": pgpool["name"],
                 "host": pgpool["host"],
                 "port": pgpool["port"],
                 "az": pgpool["az"],

@@ -147,7 +147,9 @@ def test_the_lab_is_described_as_the_registration_takes_it() -> None:
     assert described["slug"] == "orders"
     assert (described["username"], described["password"]) == ("lifeguard", "secret-1")
     assert described["backends"][2] == {"node_id": 2, "host": "127.0.0.1", "port": 21002, "az": "us-east-1c"}
+    assert described["has_synthetic_azs"] is True
     assert described["pgpools"][0] == {
+        "name": "pgpool-1",
         "host": "127.0.0.1",
         "port": 22001,
         "az": "us-east-1a",
