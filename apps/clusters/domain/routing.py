@@ -77,21 +77,18 @@ def verdict(
     conditions: Mapping[int, Condition] | None = None,
     window_s: float | None = None,
     off_since: datetime | None = None,
+    comparisons: int = 1,
 ) -> Verdict:
     """Judge the reads that one pgpool (or a cluster taken as one) sent during a window.
 
     weights: node_id -> weight >= 0. select_counts: node_id -> reads during the window.
     sessions: sessions open at the start plus those started within; None where nobody counted them.
     off_since: printed as it is, so in the zone of the reader.
+    comparisons: how many pgpools are judged beside each other; each needs a wider band then.
     """
-    return pooled_verdict(
-        [InstanceReading("", weights, select_counts, sessions)],
-        statement_level=statement_level,
-        names=names,
-        conditions=conditions,
-        window_s=window_s,
-        off_since=off_since,
-    )
+    scene = Scene(statement_level, names or {}, conditions or {}, window_s, off_since)
+    z = _z(CONFIDENCE) if comparisons == 1 else _z(CONFIDENCE_ALONE, comparisons)
+    return _pooled([InstanceReading("", weights, select_counts, sessions)], scene, z)
 
 
 def pooled_verdict(
@@ -108,18 +105,7 @@ def pooled_verdict(
     A pgpool whose sessions are not counted is left out, and the sentence says so.
     """
     scene = Scene(statement_level, names or {}, conditions or {}, window_s, off_since)
-    counted = [reading for reading in readings if scene.draws(reading) is not None]
-    if readings and not counted:
-        return _cannot_tell(Pool(readings, scene))
-    pool = Pool(counted, scene)
-    nodes = tuple(_node_verdict(pool, node_id, _z(CONFIDENCE)) for node_id in pool.node_ids)
-    state, sentence = _answer(pool, nodes)
-    if len(counted) > 1 and state is not RoutingState.TOO_LITTLE_TRAFFIC:
-        state, sentence = _with_deviating(pool, state, sentence)
-    left_out = [reading.name for reading in readings if reading not in counted and reads_of(reading)]
-    sentence = f"{sentence}{routing_words.away(scene.away(pool.node_ids))}.{routing_words.left_out(left_out)}"
-    sessions = [reading.sessions for reading in counted if reading.sessions is not None]
-    return Verdict(state, sentence, nodes, math.fsum(sessions) if sessions else None, pool.reads)
+    return _pooled(readings, scene, _z(CONFIDENCE))
 
 
 def effective_sessions(reads_per_session: Iterable[float]) -> float:
@@ -130,6 +116,21 @@ def effective_sessions(reads_per_session: Iterable[float]) -> float:
     reads = list(reads_per_session)
     squares = math.fsum(read * read for read in reads)
     return math.fsum(reads) ** 2 / squares if squares > 0 else 0.0
+
+
+def _pooled(readings: Sequence[InstanceReading], scene: Scene, z: float) -> Verdict:
+    counted = [reading for reading in readings if scene.draws(reading) is not None]
+    if readings and not counted:
+        return _cannot_tell(Pool(readings, scene))
+    pool = Pool(counted, scene)
+    nodes = tuple(_node_verdict(pool, node_id, z) for node_id in pool.node_ids)
+    state, sentence = _answer(pool, nodes, z)
+    if len(counted) > 1 and state is not RoutingState.TOO_LITTLE_TRAFFIC:
+        state, sentence = _with_deviating(pool, state, sentence)
+    left_out = [reading.name for reading in readings if reading not in counted and reads_of(reading)]
+    sentence = f"{sentence}{routing_words.away(scene.away(pool.node_ids))}.{routing_words.left_out(left_out)}"
+    sessions = [reading.sessions for reading in counted if reading.sessions is not None]
+    return Verdict(state, sentence, nodes, math.fsum(sessions) if sessions else None, pool.reads)
 
 
 def _node_verdict(pool: Pool, node_id: int, z: float) -> NodeVerdict:
@@ -181,7 +182,7 @@ def _cannot_tell(pool: Pool) -> Verdict:
     return Verdict(RoutingState.TOO_LITTLE_TRAFFIC, sentence, nodes, None, pool.reads)
 
 
-def _answer(pool: Pool, nodes: Sequence[NodeVerdict]) -> tuple[RoutingState, str]:
+def _answer(pool: Pool, nodes: Sequence[NodeVerdict], z: float) -> tuple[RoutingState, str]:
     """The state and its sentence, without the full stop."""
     scene = pool.scene
     draws = routing_words.counted(pool.draws, statement_level=scene.statement_level)
@@ -194,7 +195,7 @@ def _answer(pool: Pool, nodes: Sequence[NodeVerdict]) -> tuple[RoutingState, str
     noisy = [node.node_id for node in nodes if node.state is RoutingState.WITHIN_NOISE]
     if not noisy:
         return RoutingState.FOLLOWS, routing_words.follows(*pool.figures())
-    allowed = _z(CONFIDENCE) * max(map(pool.standard_error, noisy))
+    allowed = z * max(map(pool.standard_error, noisy))
     sentence = routing_words.within_noise(*pool.figures(), draws=draws, window_s=scene.window_s, allowed=allowed)
     return RoutingState.WITHIN_NOISE, sentence
 

@@ -235,6 +235,15 @@ def test_a_pgpool_without_counted_sessions_is_left_out_and_named() -> None:
     assert found.sentence == ("Reads follow the weights: 33.4 / 66.6 vs 33 / 67. Sessions of pgpool-2 are not counted.")
 
 
+def test_one_of_several_pgpools_is_called_off_only_when_it_stands_out() -> None:
+    counts = {1: 2900, 2: 7100}  # 4.3 points off; 1.96 * sqrt(2 / 9 / 500) allows 4.1, 99 % of three allow 6.2
+    alone = verdict(weights=THIRDS, select_counts=counts, sessions=500, statement_level=False)
+    beside = verdict(weights=THIRDS, select_counts=counts, sessions=500, statement_level=False, comparisons=3)
+
+    assert alone.state is RoutingState.OFF
+    assert beside.state is RoutingState.WITHIN_NOISE
+
+
 def test_no_reading_at_all_is_too_little() -> None:
     assert pooled_verdict([], statement_level=False).state is RoutingState.TOO_LITTLE_TRAFFIC
 
