@@ -70,9 +70,9 @@ def problem_answer(error: Exception, context: Mapping[str, Any]) -> Response | N
     set_rollback()
     headers = {}
     if getattr(error, "auth_header", None):
-        headers["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  set by DRF's view on 401
+        headers["WWW-Authenticate"] = error.auth_header  # type: ignore[attr-defined]  # set by DRF's view on 401
     if getattr(error, "wait", None):
-        headers["Retry-After"] = str(int(error.wait))  # type: ignore[attr-defined]  only Throttled has it
+        headers["Retry-After"] = str(int(error.wait))  # type: ignore[attr-defined]  # only Throttled has it
     return Response(_body(error), status=error.status_code, headers=headers, content_type=CONTENT_TYPE)
 
 

@@ -74,7 +74,7 @@ def page(role: str = Role.VIEWER) -> Callable[[Callable[..., HttpResponse]], Cal
         def guarded(request: HttpRequest, organisation: str, **kwargs: Any) -> HttpResponse:
             caller = caller_for(request, organisation)
             # Before the role is looked at: the page that refuses has a frame too.
-            request.caller = caller  # type: ignore[attr-defined]  the frame of the page shows who is signed in
+            request.caller = caller  # type: ignore[attr-defined]  # the frame of the page shows who is signed in
             caller.require(role)
             return view(request, caller, **kwargs)
 
@@ -103,7 +103,7 @@ def caller_of(request: Request) -> Caller:
     if len(found) > 1:
         raise PermissionDenied("You are a member of several organisations: say which one by ?organisation=<slug>.")
     caller = Caller(found[0].user, found[0].organisation, found[0].role, token, remote_address(request))
-    request._lifeguard_caller = caller  # type: ignore[attr-defined]  asked several times in one request
+    request._lifeguard_caller = caller  # type: ignore[attr-defined]  # asked several times in one request
     return caller
 
 

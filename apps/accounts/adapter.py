@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 
-class ClosedAccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  allauth ships no types
+class ClosedAccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ships no types
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 

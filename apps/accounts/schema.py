@@ -6,7 +6,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
 
 
-class BearerToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  drf-spectacular registers by subclass
+class BearerToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # drf-spectacular registers by subclass
     target_class = "apps.accounts.tokens.TokenAuthentication"
     name = "token"
 
@@ -18,7 +18,7 @@ class BearerToken(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
         }
 
 
-class DashboardSession(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  as above
+class DashboardSession(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # as above
     target_class = "apps.accounts.tokens.BrowserSessionAuthentication"
     name = "session"
 

@@ -31,7 +31,7 @@ def _number_of(value: object) -> float | None:
     if value is None or value == "" or isinstance(value, bool):
         return None
     try:
-        found = float(value)  # type: ignore[arg-type]  templates pass anything
+        found = float(value)  # type: ignore[arg-type]  # templates pass anything
     except (TypeError, ValueError):
         return None
     return found if math.isfinite(found) else None
