@@ -20,7 +20,8 @@ export function setUpHtmx(): void {
   htmx.config.morphIgnore = ["data-htmx-powered", "data-cur"];
   document.addEventListener("htmx:response:error", (event) => showProblem(event, statusOf(event)));
   document.addEventListener("htmx:error", (event) => showProblem(event, null));
-  document.addEventListener("htmx:after:swap", (event) => clearProblem(event));
+  // Fired before htmx:response:error, so a failure puts its words back at once.
+  document.addEventListener("htmx:after:request", clearProblem);
 }
 
 function detailOf(event: Event): HtmxEventDetail {
