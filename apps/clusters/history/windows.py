@@ -44,6 +44,22 @@ SELECT instance_id,
 FROM raw WHERE earlier IS NOT NULL AND at > %(start)s GROUP BY instance_id
 """
 
+_CACHE = """
+WITH raw AS (
+    SELECT instance_id, at, cache_hit_count AS hits, cache_miss_count AS misses,
+           lag(cache_hit_count) OVER series AS earlier_hits, lag(cache_miss_count) OVER series AS earlier_misses
+    FROM clusters_instance_sample
+    WHERE instance_id = ANY(%(instances)s) AND at > %(from)s AND at <= %(end)s
+      AND cache_hit_count IS NOT NULL AND cache_miss_count IS NOT NULL
+    WINDOW series AS (PARTITION BY instance_id ORDER BY at)
+), marked AS (
+    SELECT *, hits < earlier_hits OR misses < earlier_misses AS is_restart FROM raw WHERE earlier_hits IS NOT NULL
+)
+SELECT instance_id, sum(CASE WHEN is_restart THEN hits ELSE hits - earlier_hits END)::bigint,
+       sum(CASE WHEN is_restart THEN misses ELSE misses - earlier_misses END)::bigint
+FROM marked WHERE at > %(start)s GROUP BY instance_id
+"""
+
 
 @dataclass(frozen=True)
 class InstanceWindow:
@@ -51,6 +67,7 @@ class InstanceWindow:
 
     select_counts: node_id -> SELECTs routed there; empty if fewer than two samples lie in the window.
     sessions: ended within, or open at the end; None with sessions_reason where they could not be counted.
+    cache_hits, cache_misses: SELECTs that the query cache answered and did not; None without two samples.
     start, end: the samples that were compared; None without any.
     """
 
@@ -60,6 +77,8 @@ class InstanceWindow:
     sessions: int | None = None
     sessions_reason: str = ""
     is_restarted: bool = False
+    cache_hits: int | None = None
+    cache_misses: int | None = None
     start: dt.datetime | None = None
     end: dt.datetime | None = None
 
@@ -80,13 +99,18 @@ def window_counts(*, cluster: Cluster, start: dt.datetime, end: dt.datetime) -> 
             reads.setdefault(instance_id, []).append((counted[0], counted[1], counted[2], counted[3], counted[4]))
         cursor.execute(_SESSIONS, parameters)
         sessions = {instance_id: (ended, still_open) for instance_id, ended, still_open in cursor.fetchall()}
-    return tuple(_window(one, reads.get(one.pk, []), sessions.get(one.pk)) for one in instances)
+        cursor.execute(_CACHE, parameters)
+        cached = {instance_id: (hits, misses) for instance_id, hits, misses in cursor.fetchall()}
+    return tuple(
+        _window(one, reads.get(one.pk, []), sessions.get(one.pk), cached.get(one.pk, (None, None))) for one in instances
+    )
 
 
 def _window(
     instance: PgpoolInstance,
     reads: list[tuple[int, int, bool, dt.datetime, dt.datetime]],
     counted: tuple[int, int | None] | None,
+    cached: tuple[int | None, int | None],
 ) -> InstanceWindow:
     sessions = None if counted is None or counted[1] is None else counted[0] + counted[1]
     return InstanceWindow(
@@ -95,6 +119,8 @@ def _window(
         select_counts={node_id: count for node_id, count, *_ in reads},
         sessions=sessions,
         sessions_reason="" if sessions is not None else _reason(instance),
+        cache_hits=cached[0],
+        cache_misses=cached[1],
         is_restarted=any(is_restart for _, _, is_restart, _, _ in reads),
         start=min((since for *_, since, _ in reads), default=None),
         end=max((until for *_, until in reads), default=None),
