@@ -1,0 +1,134 @@
+"""Clusters as they are registered, with how they are. No password is ever part of an answer."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TypedDict
+
+from apps.accounts.models import Organisation
+from apps.clusters.models import Cluster, PgpoolInstance
+from apps.clusters.queries.health import health_of
+from apps.clusters.queries.sight import BackendSight, InstanceSight, Sight, sight_of, sights_of
+
+
+class PcpAnswer(TypedDict):
+    port: int
+    user: str
+
+
+class DeliveryAnswer(TypedDict):
+    kind: str
+    path: str
+
+
+class PgpoolAnswer(TypedDict):
+    """state: answering, hanging, unreachable, refused, or waiting before the first poll; reason: what mends it."""
+
+    id: int
+    name: str
+    host: str
+    port: int
+    az: str
+    pcp: PcpAnswer | None
+    delivery: DeliveryAnswer
+    version: str
+    state: str
+    reason: str
+    answered_at: datetime | None
+    probe_ms: float | None
+    children_used: int | None
+    children_total: int | None
+
+
+class BackendAnswer(TypedDict):
+    node_id: int
+    name: str
+    hostname: str
+    port: int
+    az: str
+    role: str
+    status: str
+
+
+class ClusterAnswer(TypedDict):
+    """state: ok, warn, crit, stale or idle, in words in state_word, explained by reasons."""
+
+    id: int
+    slug: str
+    name: str
+    username: str
+    sslmode: str
+    state: str
+    state_word: str
+    reasons: list[str]
+    has_synthetic_azs: bool
+    created_at: datetime
+    seen_at: datetime | None
+    pgpools: list[PgpoolAnswer]
+    backends: list[BackendAnswer]
+
+
+def cluster_answer(*, cluster: Cluster, now: datetime) -> ClusterAnswer:
+    return _answer(sight_of(cluster), now)
+
+
+def cluster_answers(*, organisation: Organisation, now: datetime) -> list[ClusterAnswer]:
+    """All clusters of the organisation, by name."""
+    clusters: Iterable[Cluster] = Cluster.objects.filter(organisation=organisation).order_by("name", "pk")
+    return [_answer(sight, now) for sight in sights_of(clusters).values()]
+
+
+def _answer(sight: Sight, now: datetime) -> ClusterAnswer:
+    cluster, health = sight.cluster, health_of(sight=sight, now=now)
+    return {
+        "id": cluster.pk,
+        "slug": cluster.slug,
+        "name": cluster.name,
+        "username": cluster.username,
+        "sslmode": cluster.sslmode,
+        "state": health["state"],
+        "state_word": health["word"],
+        "reasons": health["reasons"],
+        "has_synthetic_azs": cluster.has_synthetic_azs,
+        "created_at": cluster.created_at,
+        "seen_at": sight.seen_at,
+        "pgpools": [_pgpool(one) for one in sight.instances],
+        "backends": [_backend(one) for one in sight.backends],
+    }
+
+
+def _pgpool(one: InstanceSight) -> PgpoolAnswer:
+    instance, latest = one.instance, one.latest
+    return {
+        "id": instance.pk,
+        "name": instance.name,
+        "host": instance.host,
+        "port": instance.port,
+        "az": instance.az,
+        "pcp": _pcp(instance),
+        "delivery": {"kind": instance.delivery_kind, "path": instance.delivery_path},
+        "version": instance.version,
+        "state": latest.state if latest else "waiting",
+        "reason": latest.reason if latest else "not asked yet",
+        "answered_at": latest.answered_at if latest else None,
+        "probe_ms": latest.probe_ms if latest else None,
+        "children_used": latest.children_used if latest else None,
+        "children_total": latest.children_total if latest else None,
+    }
+
+
+def _pcp(instance: PgpoolInstance) -> PcpAnswer | None:
+    if instance.pcp_port is None:
+        return None
+    return {"port": instance.pcp_port, "user": instance.pcp_username}
+
+
+def _backend(one: BackendSight) -> BackendAnswer:
+    return {
+        "node_id": one.backend.node_id,
+        "name": one.name,
+        "hostname": one.backend.hostname,
+        "port": one.backend.port,
+        "az": one.backend.az,
+        "role": one.role,
+        "status": one.status,
+    }

@@ -1,0 +1,210 @@
+"""Whether reads follow the weights: the verdict of a cluster with its evidence, together and per pgpool."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TypedDict
+
+from apps.clusters.domain import routing
+from apps.clusters.history import InstanceWindow, window_counts
+from apps.clusters.models import Cluster, NodeLatest
+from apps.clusters.queries.sight import BackendSight, Sight, sight_of
+
+
+class VerdictSaid(TypedDict):
+    state: str
+    sentence: str
+
+
+class NodeShare(TypedDict):
+    """One backend: shares are 0..1; low..high is where chance alone leaves the observed share; state as a verdict's."""
+
+    node_id: int
+    name: str
+    hostname: str
+    port: int
+    role: str
+    weight_share: float | None
+    effective_share: float | None
+    observed_share: float | None
+    low: float | None
+    high: float | None
+    select_count: int
+    state: str
+
+
+class InstanceDistribution(TypedDict):
+    instance: str
+    sessions: int | None
+    sessions_reason: str
+    reads: int
+    state: str
+    nodes: list[NodeShare]
+
+
+class DistributionAnswer(TypedDict):
+    """window_s: as asked; seconds: really covered, since a change of weights or of a backend's status starts anew."""
+
+    verdict: VerdictSaid
+    sessions: int | None
+    sessions_reason: str
+    reads: int
+    window_s: int
+    seconds: float
+    start: datetime
+    end: datetime
+    band: float | None
+    nodes: list[NodeShare]
+    per_instance: list[InstanceDistribution]
+
+
+def distribution(*, cluster: Cluster, window_s: int, now: datetime) -> DistributionAnswer:
+    """Judge the reads of the latest window_s seconds against the weights that are in force."""
+    sight = sight_of(cluster)
+    start = window_start(sight=sight, window_s=window_s, now=now)
+    counts = window_counts(cluster=cluster, start=start, end=now)
+    weights = weights_of(sight)
+    covered_s = _covered_s(counts, start, now)
+    judged = routing.pooled_verdict(
+        readings_of(counts, weights),
+        statement_level=cluster.is_statement_level,
+        names={one.backend.node_id: one.name for one in sight.backends},
+        conditions=conditions_of(sight),
+        window_s=_shown_window_s(covered_s, window_s),
+    )
+    return {
+        "verdict": {"state": judged.state, "sentence": judged.sentence},
+        "sessions": None if judged.sessions is None else round(judged.sessions),
+        "sessions_reason": _sessions_reason(counts),
+        "reads": judged.reads,
+        "window_s": window_s,
+        "seconds": covered_s,
+        "start": start,
+        "end": now,
+        "band": _band(judged),
+        "nodes": _shares(sight, judged, _total(counts)),
+        "per_instance": [_instance(sight, one, weights.get(one.instance_id), len(counts)) for one in counts],
+    }
+
+
+def window_start(*, sight: Sight, window_s: int, now: datetime) -> datetime:
+    """The window's start, after the latest change of weights or status: reads from before obeyed other rules."""
+    changes = [max(node.weight_since, node.status_since) for node in sight.nodes]
+    return min(max([now - timedelta(seconds=window_s), *changes]), now)
+
+
+def weights_of(sight: Sight) -> dict[int, dict[int, float]]:
+    """Instance id -> node_id -> share of new sessions; all 0 where pgpool shows that no weight is above 0."""
+    found: dict[int, dict[int, float]] = {}
+    for node in sight.nodes:
+        if node.lb_weight is not None or _has_shown_weights(node):
+            found.setdefault(node.instance_id, {})[node.node_id] = node.lb_weight or 0.0
+    return found
+
+
+def conditions_of(sight: Sight) -> dict[int, routing.Condition]:
+    return {one.backend.node_id: _condition(sight, one) for one in sight.backends}
+
+
+def readings_of(
+    counts: Sequence[InstanceWindow], weights: Mapping[int, Mapping[int, float]]
+) -> list[routing.InstanceReading]:
+    """One reading per pgpool whose weights are known."""
+    return [
+        routing.InstanceReading(one.name, weights[one.instance_id], one.select_counts, one.sessions)
+        for one in counts
+        if one.instance_id in weights
+    ]
+
+
+def _has_shown_weights(node: NodeLatest) -> bool:
+    # The columns of SHOW POOL_NODES are filled a little later than the row is made; pg_status comes with them.
+    return bool(node.pg_status)
+
+
+def _condition(sight: Sight, one: BackendSight) -> routing.Condition:
+    lag_s = one.latest.replay_lag_s if one.latest else None
+    return routing.Condition(
+        is_up=one.is_up,
+        is_lagging=sight.is_lagging(one),
+        lag_text=None if lag_s is None else f"{lag_s:.1f} s",
+        is_primary=one.role == "primary",
+    )
+
+
+def _instance(
+    sight: Sight, counts: InstanceWindow, weights: Mapping[int, float] | None, beside: int
+) -> InstanceDistribution:
+    judged = routing.verdict(
+        weights=weights or {},
+        select_counts=counts.select_counts,
+        sessions=counts.sessions if weights else None,
+        statement_level=sight.cluster.is_statement_level and bool(weights),
+        conditions=conditions_of(sight),
+        comparisons=max(beside, 1),
+    )
+    return {
+        "instance": counts.name,
+        "sessions": counts.sessions,
+        "sessions_reason": counts.sessions_reason,
+        "reads": judged.reads,
+        "state": judged.state,
+        "nodes": _shares(sight, judged, counts.select_counts),
+    }
+
+
+def _shares(sight: Sight, judged: routing.Verdict, select_counts: Mapping[int, int]) -> list[NodeShare]:
+    found = {node.node_id: node for node in judged.nodes}
+    return [_share(one, found.get(one.backend.node_id), select_counts) for one in sight.backends]
+
+
+def _share(one: BackendSight, node: routing.NodeVerdict | None, select_counts: Mapping[int, int]) -> NodeShare:
+    return {
+        "node_id": one.backend.node_id,
+        "name": one.name,
+        "hostname": one.backend.hostname,
+        "port": one.backend.port,
+        "role": one.role,
+        "weight_share": node.weight_share if node else None,
+        "effective_share": node.effective_share if node else None,
+        "observed_share": node.observed_share if node else None,
+        "low": node.low if node else None,
+        "high": node.high if node else None,
+        "select_count": select_counts.get(one.backend.node_id, 0),
+        "state": node.state if node else routing.RoutingState.TOO_LITTLE_TRAFFIC,
+    }
+
+
+def _total(counts: Sequence[InstanceWindow]) -> dict[int, int]:
+    total: dict[int, int] = {}
+    for one in counts:
+        for node_id, count in one.select_counts.items():
+            total[node_id] = total.get(node_id, 0) + count
+    return total
+
+
+def _band(judged: routing.Verdict) -> float | None:
+    """The largest distance that chance alone allows a backend's share from its weight."""
+    bands = [
+        max(node.high - node.effective_share, node.effective_share - node.low)
+        for node in judged.nodes
+        if node.low is not None and node.high is not None and node.effective_share > 0
+    ]
+    return max(bands, default=None)
+
+
+def _covered_s(counts: Sequence[InstanceWindow], start: datetime, end: datetime) -> float:
+    """From the earliest to the latest sample that was compared."""
+    spans = [(one.start, one.end) for one in counts if one.start is not None and one.end is not None]
+    if not spans:
+        return 0.0
+    return (min(max(latest for _, latest in spans), end) - max(min(first for first, _ in spans), start)).total_seconds()
+
+
+def _shown_window_s(covered_s: float, window_s: int) -> int:
+    """What a sentence says: the window that was asked for once it is full, else whole seconds so far."""
+    return window_s if covered_s >= window_s - 15 else max(round(covered_s), 1)
+
+
+def _sessions_reason(counts: Sequence[InstanceWindow]) -> str:
+    reasons = dict.fromkeys(one.sessions_reason for one in counts if one.sessions is None and one.sessions_reason)
+    return "; ".join(reasons)

@@ -1,0 +1,141 @@
+"""How a cluster is, in one word with its reasons, and how fresh what we know of it is."""
+
+import math
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import TypedDict
+
+from apps.clusters.models import Cluster
+from apps.clusters.queries.sight import UP, BackendSight, InstanceSight, Sight, sight_of
+
+STALE_AFTER_S = 15
+# Differences over less time than this are too noisy to speak of.
+FIRST_WINDOW_S = 20
+# A cluster that was never seen is awaited so long after it was registered.
+FIRST_MINUTE_S = 60
+FULL_SHARE = 0.9
+_OK, _WARN, _CRIT, _STALE, _IDLE = "ok", "warn", "crit", "stale", "idle"
+
+
+class Health(TypedDict):
+    """state: ok, warn, crit, stale or idle; word: the state in words; reasons: sentences, worst first."""
+
+    state: str
+    word: str
+    reasons: list[str]
+
+
+class Freshness(TypedDict):
+    """state: collecting, live or stale; verdict_in_s: how long collecting still takes, about."""
+
+    state: str
+    seen_at: datetime | None
+    age_s: float | None
+    verdict_in_s: int | None
+
+
+def cluster_health(*, cluster: Cluster, now: datetime, verdict_state: str | None = None) -> Health:
+    return health_of(sight=sight_of(cluster), now=now, verdict_state=verdict_state)
+
+
+def freshness(*, cluster: Cluster, now: datetime) -> Freshness:
+    return freshness_of(sight=sight_of(cluster), now=now)
+
+
+def health_of(*, sight: Sight, now: datetime, verdict_state: str | None = None) -> Health:
+    """verdict_state: of the routing verdict, where it is known; "off" is a warning."""
+    fresh = freshness_of(sight=sight, now=now)
+    if fresh["state"] == "stale":
+        return {"state": _STALE, "word": "Out of sight", "reasons": list(_unseen(sight, now))}
+    if fresh["seen_at"] is None and not any(one.latest for one in sight.instances):
+        return {"state": _IDLE, "word": "Collecting", "reasons": ["Registered; the first poll is under way."]}
+    critical, warnings = list(_critical(sight)), list(_warnings(sight, verdict_state))
+    if critical:
+        return {"state": _CRIT, "word": critical[0][0], "reasons": [sentence for _, sentence in critical + warnings]}
+    if warnings:
+        return {"state": _WARN, "word": warnings[0][0], "reasons": [sentence for _, sentence in warnings]}
+    return {"state": _OK, "word": "Healthy", "reasons": []}
+
+
+def freshness_of(*, sight: Sight, now: datetime) -> Freshness:
+    seen_at = sight.seen_at
+    if seen_at is None:
+        is_new = now - sight.cluster.created_at < timedelta(seconds=FIRST_MINUTE_S)
+        return {
+            "state": "collecting" if is_new else "stale",
+            "seen_at": None,
+            "age_s": None,
+            "verdict_in_s": FIRST_WINDOW_S if is_new else None,
+        }
+    age_s = max((now - seen_at).total_seconds(), 0.0)
+    if age_s > STALE_AFTER_S:
+        return {"state": "stale", "seen_at": seen_at, "age_s": age_s, "verdict_in_s": None}
+    began = min((min(node.status_since, node.weight_since) for node in sight.nodes), default=now)
+    missing_s = FIRST_WINDOW_S - (now - began).total_seconds()
+    state, verdict_in_s = ("collecting", math.ceil(missing_s)) if missing_s > 0 else ("live", None)
+    return {"state": state, "seen_at": seen_at, "age_s": age_s, "verdict_in_s": verdict_in_s}
+
+
+def _unseen(sight: Sight, now: datetime) -> Iterator[str]:
+    polled_at = sight.polled_at
+    if not sight.instances:
+        yield "No pgpool is registered."
+    elif polled_at is None or now - polled_at > timedelta(seconds=STALE_AFTER_S):
+        yield "Nobody asks its pgpools: the pollers of this installation are not running."
+    else:
+        for one in sight.instances:
+            yield _silence(one)
+
+
+def _critical(sight: Sight) -> Iterator[tuple[str, str]]:
+    polled = [one for one in sight.instances if one.latest]
+    if polled and not any(one.is_answering for one in polled):
+        yield "No pgpool answers", f"None of {len(polled)} pgpools answers: {_silence(polled[0])}"
+    primaries = [one.name for one in sight.backends if one.role == "primary" and one.is_up]
+    are_known = all(one.role != "unknown" for one in sight.backends)
+    if are_known and sight.backends and not primaries:
+        yield "No primary", "No backend is a primary that is up: writes fail."
+    if len(primaries) > 1:
+        yield "Two primaries", f"{' and '.join(primaries)} are primaries at the same time: writes may diverge."
+
+
+def _warnings(sight: Sight, verdict_state: str | None) -> Iterator[tuple[str, str]]:
+    yield from _instances_in_trouble(sight)
+    for backend in sight.backends:
+        if any(node.status not in UP for node in backend.nodes):
+            yield "A backend is down", f"{backend.name} is {backend.status}."
+    if verdict_state == "off":
+        yield "Off weights", "Reads do not follow the weights."
+    for backend in sight.backends:
+        if backend.is_up and sight.is_lagging(backend):
+            yield "A standby lags", f"{_lagging(backend)} is over delay_threshold."
+
+
+def _instances_in_trouble(sight: Sight) -> Iterator[tuple[str, str]]:
+    if any(one.is_answering for one in sight.instances):
+        for one in sight.instances:
+            if one.latest and not one.is_answering:
+                yield "A pgpool is down", _silence(one)
+    for one in sight.instances:
+        share = _share_of_children(one)
+        if share is not None and share >= FULL_SHARE:
+            yield "Nearly full", f"{one.instance.name} uses {share * 100:.0f} % of its children."
+
+
+def _silence(one: InstanceSight) -> str:
+    if one.latest is None:
+        return f"{one.instance.name} was not asked yet."
+    reason = one.latest.reason.rstrip(".")
+    return f"{one.instance.name} is {one.latest.state}{f': {reason}' if reason else ''}."
+
+
+def _lagging(backend: BackendSight) -> str:
+    seconds = backend.latest.replay_lag_s if backend.latest else None
+    return f"The replay lag of {backend.name}" + ("" if seconds is None else f" ({seconds:.1f} s)")
+
+
+def _share_of_children(one: InstanceSight) -> float | None:
+    latest = one.latest
+    if latest is None or latest.children_used is None or not latest.children_total:
+        return None
+    return latest.children_used / latest.children_total

@@ -1,0 +1,29 @@
+"""One object of the caller's organisation, or 404 with a sentence that says what is not there."""
+
+from django.http import Http404
+
+from apps.accounts.access import Caller
+from apps.clusters.models import Cluster, PgpoolInstance, Rollout
+
+
+def cluster_of(*, caller: Caller, slug: str) -> Cluster:
+    clusters = Cluster.objects.select_related("organisation").filter(organisation=caller.organisation)
+    cluster = clusters.filter(slug=slug).first()
+    if cluster is None:
+        raise Http404(f"{caller.organisation.name} has no cluster {slug}.")
+    return cluster
+
+
+def rollout_of(*, caller: Caller, pk: int) -> Rollout:
+    rollouts = Rollout.objects.select_related("cluster__organisation", "revision")
+    rollout = rollouts.filter(cluster__organisation=caller.organisation, pk=pk).first()
+    if rollout is None:
+        raise Http404(f"{caller.organisation.name} has no rollout {pk}.")
+    return rollout
+
+
+def instance_of(*, cluster: Cluster, name: str) -> PgpoolInstance:
+    instance = cluster.instances.filter(name=name).first()
+    if instance is None:
+        raise Http404(f"{cluster.name} has no pgpool {name}.")
+    return instance
