@@ -177,7 +177,6 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 }
 
 STATIC_URL = "/static/"
-STATIC_ROOT = BASE_DIR / ".lifeguard" / "static"
 FRONTEND_DIST = BASE_DIR / "frontend" / "dist"
 STATICFILES_DIRS = [FRONTEND_DIST]
 # Vite names every file by its content, so the files are served straight from where they were built.

@@ -1,10 +1,20 @@
 """What holds for every test: markers by folder, the cheap ones first, and who was there (program versions)."""
 
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from deploy.lab.binaries import ProgramMissing, find_binaries
+
+if TYPE_CHECKING:
+    from django.test import Client
+    from rest_framework.test import APIClient
+
+    from apps.accounts.access import Caller
+    from apps.accounts.models import Membership, Organisation
 
 HERE = Path(__file__).parent
 MARKED_FOLDERS = ("lab", "browser", "stack")
@@ -33,3 +43,79 @@ def pytest_report_header() -> str:
     except ProgramMissing as error:
         return f"lab: {error}"
     return f"lab: Pgpool-II {binaries.pgpool_version_text}, PostgreSQL {binaries.postgres_version}"
+
+
+@pytest.fixture
+def organisation(db: None) -> "Organisation":
+    from apps.accounts.models import Organisation
+
+    return Organisation.objects.create(slug="acme", name="Acme")
+
+
+@pytest.fixture
+def other_organisation(db: None) -> "Organisation":
+    from apps.accounts.models import Organisation
+
+    return Organisation.objects.create(slug="rival", name="Rival")
+
+
+@pytest.fixture
+def member(organisation: "Organisation") -> "Callable[..., Membership]":
+    """member("operator") is the operator of the organisation, one and the same however often it is asked for."""
+    from apps.accounts.models import Membership, User
+
+    def make(role: str = "admin", *, of: "Organisation | None" = None) -> "Membership":
+        home = of or organisation
+        user, _ = User.objects.get_or_create(
+            email=f"{role}@{home.slug}.example", defaults={"name": role.title(), "password": "!"}
+        )
+        membership, _ = Membership.objects.get_or_create(organisation=home, user=user, defaults={"role": role})
+        return membership
+
+    return make
+
+
+@pytest.fixture
+def caller(member: "Callable[..., Membership]") -> "Callable[..., Caller]":
+    """caller("operator") as stories and queries take it."""
+    from apps.accounts.access import Caller
+
+    def make(role: str = "admin", **options: Any) -> "Caller":
+        membership = member(role, **options)
+        return Caller(membership.user, membership.organisation, membership.role, None, "192.0.2.7")
+
+    return make
+
+
+@pytest.fixture
+def client_for(member: "Callable[..., Membership]") -> "Callable[..., Client]":
+    """client_for("viewer") is a browser in which the viewer is signed in."""
+    from django.test import Client
+
+    def make(role: str = "admin", **options: Any) -> "Client":
+        browser = Client()
+        browser.force_login(member(role, **options).user)
+        return browser
+
+    return make
+
+
+@pytest.fixture
+def api_client(caller: "Callable[..., Caller]") -> "Callable[..., APIClient]":
+    """api_client("operator", scope="read") is a script with a token of that scope, made by the operator."""
+    from django.utils import timezone
+    from rest_framework.test import APIClient
+
+    from apps.accounts.tokens import create_token
+
+    def make(role: str = "admin", *, scope: str = "write", **options: Any) -> "APIClient":
+        now = timezone.now()
+        maker = caller(role, **options)
+        _, secret = create_token(
+            caller=maker, name=f"{role} {scope}", scope=scope, expires_at=now + timedelta(days=1), now=now
+        )
+        script = APIClient()
+        script.credentials(HTTP_AUTHORIZATION=f"Bearer {secret}")
+        return script
+
+    return make

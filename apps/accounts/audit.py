@@ -3,7 +3,9 @@
 from typing import Any
 
 from apps.accounts.access import Caller
-from apps.accounts.models import AuditEntry
+from apps.accounts.models import AuditEntry, Organisation
+
+COMMAND = "operator of the installation"
 
 
 def record(
@@ -26,6 +28,29 @@ def record(
         token=caller.token,
         actor_name=actor[:254],
         address=caller.address,
+        action=action,
+        target_type=target_type,
+        target_id=str(target_id),
+        target_name=target_name[:200],
+        before=before,
+        after=after,
+    )
+
+
+def record_command(
+    *,
+    organisation: Organisation,
+    action: str,
+    target_type: str,
+    target_id: object,
+    target_name: str,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+) -> AuditEntry:
+    """What manage.py did: whoever can run it on the host is no member."""
+    return AuditEntry.objects.create(
+        organisation=organisation,
+        actor_name=COMMAND,
         action=action,
         target_type=target_type,
         target_id=str(target_id),

@@ -46,6 +46,6 @@ def _fresh_token(*, caller: Caller, now: datetime) -> str:
     ):
         tokens.revoke_token(caller=caller, token=token, now=now)
     _row, secret = tokens.create_token(
-        caller=caller, name=TOKEN_NAME, scope=ApiToken.Scope.WRITE, expires_at=now + TOKEN_LIFETIME
+        caller=caller, name=TOKEN_NAME, scope=ApiToken.Scope.WRITE, expires_at=now + TOKEN_LIFETIME, now=now
     )
     return secret

@@ -32,10 +32,19 @@ def decrypt(ciphertext: str) -> str:
 
 def reencrypted(ciphertext: str) -> str:
     """The same secret under the newest key."""
-    return _keys(tuple(settings.ENCRYPTION_KEYS)).rotate(ciphertext.encode()).decode()
+    return encrypt(decrypt(ciphertext))
 
 
-class EncryptedTextField(models.TextField):  # type: ignore[type-arg]  not subscriptable at run time
+def is_newest(ciphertext: str) -> bool:
+    """Whether the newest key encrypted it."""
+    try:
+        Fernet(settings.ENCRYPTION_KEYS[0]).decrypt(ciphertext.encode())
+    except InvalidToken:
+        return False
+    return True
+
+
+class EncryptedTextField(models.TextField):  # type: ignore[type-arg]  # not subscriptable at run time
     """Text that is ciphertext in the table; it cannot be searched, ordered or compared there."""
 
     def get_prep_value(self, value: Any) -> Any:

@@ -131,30 +131,34 @@ def moment(value: datetime | None, reason: str = UNKNOWN) -> SafeString:
     """An instant that has passed: "7 min ago" in a browser, its UTC text without one."""
     if not isinstance(value, datetime):
         return missing(reason)
-    at = value.astimezone(UTC)
-    return format_html(
-        '<relative-time datetime="{:%Y-%m-%dT%H:%M:%SZ}">{:%Y-%m-%d %H:%M:%S} UTC</relative-time>', at, at
-    )
+    return format_html('<relative-time datetime="{}">{}</relative-time>', _machine(value), _instant(value))
 
 
 @register.filter
 def clock(value: datetime | None, reason: str = UNKNOWN) -> SafeString:
     """The time of day: 14:25:02 UTC, with the day in its title."""
-    if not isinstance(value, datetime):
-        return missing(reason)
-    at = value.astimezone(UTC)
-    shown = '<time datetime="{:%Y-%m-%dT%H:%M:%SZ}" title="{:%Y-%m-%d %H:%M:%S} UTC">{:%H:%M:%S}{}UTC</time>'
-    return format_html(shown, at, at, at, SPACE)
+    return _time(value, "%H:%M:%S\u00a0UTC", reason)
 
 
 @register.filter
 def day(value: datetime | None, reason: str = UNKNOWN) -> SafeString:
     """The day in UTC, for what is still to come: 2026-03-17, with the instant in its title."""
+    return _time(value, "%Y-%m-%d", reason)
+
+
+def _time(value: datetime | None, layout: str, reason: str) -> SafeString:
     if not isinstance(value, datetime):
         return missing(reason)
-    at = value.astimezone(UTC)
-    shown = '<time datetime="{:%Y-%m-%dT%H:%M:%SZ}" title="{:%Y-%m-%d %H:%M:%S} UTC">{:%Y-%m-%d}</time>'
-    return format_html(shown, at, at, at)
+    shown = value.astimezone(UTC).strftime(layout)
+    return format_html('<time datetime="{}" title="{}">{}</time>', _machine(value), _instant(value), shown)
+
+
+def _machine(value: datetime) -> str:
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _instant(value: datetime) -> str:
+    return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 @register.filter

@@ -1,0 +1,43 @@
+"""The description of the REST interface: complete, of this version, with its errors and its ways to sign in."""
+
+import pytest
+from django.test import Client
+
+from controlplane import __version__
+
+
+@pytest.fixture(scope="module")
+def description():
+    answer = Client().get("/api/v1/schema/")
+    assert answer.status_code == 200
+    return answer.json()
+
+
+def test_it_is_of_this_version(description):
+    assert description["info"]["version"] == __version__
+
+
+def test_it_tells_how_to_sign_in(description):
+    assert description["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    assert set(description["components"]["securitySchemes"]) == {"token", "session"}
+
+
+def test_every_operation_may_answer_with_a_problem(description):
+    operations = [each for path in description["paths"].values() for each in path.values()]
+
+    assert len(operations) >= 5
+    for operation in operations:
+        assert "application/problem+json" in operation["responses"]["default"]["content"]
+
+
+def test_every_operation_says_what_it_does_or_answers(description):
+    for path, operations in description["paths"].items():
+        for method, operation in operations.items():
+            assert operation["operationId"], (path, method)
+
+
+def test_a_new_token_is_described_with_its_secret(description):
+    made = description["paths"]["/api/v1/tokens/"]["post"]["responses"]["201"]["content"]["application/json"]["schema"]
+
+    assert made == {"$ref": "#/components/schemas/NewTokenShape"}
+    assert "token" in description["components"]["schemas"]["NewTokenShape"]["properties"]

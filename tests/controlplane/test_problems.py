@@ -1,0 +1,144 @@
+"""Errors: problem+json for scripts, pages for people, and neither tells more than it should."""
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.test import Client, RequestFactory
+from rest_framework import exceptions
+from rest_framework.test import APIClient
+
+from controlplane import home
+from controlplane.openapi import PROBLEM
+from controlplane.problems import Problem, problem_answer
+
+JSON = "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "kind"),
+    [
+        (Http404("There is no cluster orders."), 404, "not-found"),
+        (PermissionDenied("You have viewer access."), 403, "permission-denied"),
+        (exceptions.NotAuthenticated(), 401, "not-authenticated"),
+        (exceptions.MethodNotAllowed("PUT"), 405, "method-not-allowed"),
+        (exceptions.Throttled(wait=3), 429, "throttled"),
+        (Problem("rollout-running", 409, "Busy", "Rollout 7 is running.", rollout=7), 409, "rollout-running"),
+    ],
+)
+def test_an_error_is_a_problem(error, status, kind):
+    answer = problem_answer(error, {})
+
+    assert answer is not None
+    assert (answer.status_code, answer.content_type) == (status, JSON)
+    assert answer.data["type"] == f"urn:lifeguard:{kind}"
+    assert answer.data["status"] == status
+    assert set(PROBLEM["required"]) <= set(answer.data)
+
+
+def test_a_problem_carries_its_facts():
+    answer = problem_answer(Problem("rollout-running", 409, "Busy", "Rollout 7 is running.", rollout=7), {})
+
+    assert answer is not None
+    assert (answer.data["rollout"], answer.data["detail"]) == (7, "Rollout 7 is running.")
+
+
+def test_an_invalid_body_names_every_field():
+    errors = {"pgpools": [{}, {"port": ["must be 1 to 65535"]}], "name": ["is missing"], "non_field_errors": ["is odd"]}
+
+    answer = problem_answer(exceptions.ValidationError(errors), {})
+
+    assert answer is not None
+    assert answer.data["errors"] == [
+        {"field": "pgpools.1.port", "reason": "must be 1 to 65535"},
+        {"field": "name", "reason": "is missing"},
+        {"field": "body", "reason": "is odd"},
+    ]
+
+
+def test_an_unexpected_error_rises():
+    assert problem_answer(RuntimeError("boom"), {}) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "detail"),
+    [
+        ("{", "not valid JSON"),
+        ('{"name": "a", "name": "b"}', "'name' stands there twice"),
+        ('{"name": NaN}', "NaN is no number in JSON"),
+        ('{"name": Infinity}', "Infinity is no number in JSON"),
+        ("\udcff".encode("utf-8", "surrogatepass"), "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+    ],
+)
+def test_a_body_that_is_no_json_is_refused(member, body, detail):
+    script = APIClient()
+    script.force_login(member("admin").user)
+
+    answer = script.post("/api/v1/tokens/", body, content_type="application/json")
+
+    assert answer.status_code == 400
+    assert answer["Content-Type"] == JSON
+    assert detail in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("body", ["[]", '"text"', "7", "null"])
+def test_a_body_that_is_no_object_is_refused(member, body):
+    script = APIClient()
+    script.force_login(member("admin").user)
+
+    answer = script.post("/api/v1/tokens/", body, content_type="application/json")
+
+    assert answer.status_code == 400
+    assert answer["Content-Type"] == JSON
+
+
+def test_an_unknown_address_of_the_interface_is_a_problem(db):
+    answer = Client().get("/api/v1/nothing/")
+
+    assert answer.status_code == 404
+    assert answer["Content-Type"] == JSON
+    assert answer.json()["type"] == "urn:lifeguard:not-found"
+
+
+def test_an_unknown_page_does_not_list_the_addresses_there_are(db):
+    page = Client().get("/nothing/")
+
+    assert page.status_code == 404
+    assert "There is nothing at this address." in page.content.decode()
+    assert "tried" not in page.content.decode()
+
+
+def test_a_failure_is_a_page_without_any_template_logic(db):
+    page = home.failed(RequestFactory().get("/o/acme/"))
+
+    assert page.status_code == 500
+    assert "This page failed" in page.content.decode()
+    assert "{%" not in page.content.decode()
+
+
+def test_a_failure_of_the_interface_is_a_problem():
+    answer = home.failed(RequestFactory().get("/api/v1/me/"))
+
+    assert answer.status_code == 500
+    assert answer["Content-Type"] == JSON
+
+
+def test_a_form_of_an_earlier_session_is_refused_in_words(client_for, member):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(member("admin").user)
+
+    page = browser.post("/o/acme/settings/tokens/create/", {"name": "ci", "scope": "read", "life_days": "30"})
+
+    assert page.status_code == 403
+    assert "This form is from an earlier session." in page.content.decode()
+
+
+def test_every_page_forbids_foreign_scripts_and_frames(client_for):
+    answer = client_for("viewer").get("/o/acme/settings/tokens/")
+
+    policy = answer["Content-Security-Policy"]
+    assert "script-src 'self'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert answer["X-Frame-Options"] == "DENY"
+    assert "<script>" not in answer.content.decode()
+    assert " onclick=" not in answer.content.decode()
