@@ -1,0 +1,32 @@
+"""`make bench`, or `python -m deploy.bench [--quick]`: measures the running demo and prints what it found."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from deploy.bench import deaths, overhead, rollouts
+from deploy.bench.subject import CannotMeasure, running_demo
+from deploy.demo.place import DEFAULT_ROOT, Place
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m deploy.bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds")
+    parser.add_argument("--root", type=Path, default=DEFAULT_ROOT, help="the demo's directory")
+    asked = parser.parse_args()
+    try:
+        subject = running_demo(Place(asked.root))
+        print("Rollout: from start to verified on every pgpool, by turns with a script", flush=True)
+        rollouts.measure(subject, rounds=3 if asked.quick else 11)
+        print("Death: from the kill to its showing in the cluster's data", flush=True)
+        deaths.measure(subject, rounds=1 if asked.quick else 3)
+        print("Watching: pgbench through one pgpool, by turns with Lifeguard's pollers stopped", flush=True)
+        overhead.measure(subject, pairs=3 if asked.quick else 12, seconds=5 if asked.quick else 15)
+    except CannotMeasure as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
