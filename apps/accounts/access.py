@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, cast
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
@@ -50,17 +51,19 @@ def organisations_of(user: User | AnonymousUser) -> QuerySet[Organisation]:
     return Organisation.objects.filter(memberships__user=user).order_by("name", "pk")
 
 
+def _memberships(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Membership]:
+    if not isinstance(user, User):
+        return Membership.objects.none()
+    return Membership.objects.select_related("organisation", "user").filter(user=user, user__is_active=True)
+
+
 def remote_address(request: HttpRequest) -> str | None:
     return request.META.get("REMOTE_ADDR") or None
 
 
 def caller_for(request: HttpRequest, organisation: str) -> Caller:
     """The signed-in person as a member of the organisation with this slug; 404 for everyone else."""
-    membership = (
-        Membership.objects.select_related("organisation", "user")
-        .filter(organisation__slug=organisation, user_id=request.user.pk, user__is_active=True)
-        .first()
-    )
+    membership = _memberships(request.user).filter(organisation__slug=organisation).first()
     if membership is None:
         raise Http404(f"There is no organisation {organisation} that you are a member of.")
     return Caller(membership.user, membership.organisation, membership.role, None, remote_address(request))
@@ -92,7 +95,7 @@ def caller_of(request: Request) -> Caller:
     if isinstance(known, Caller):
         return known
     token = request.auth if isinstance(request.auth, ApiToken) else None
-    memberships = Membership.objects.select_related("organisation", "user").filter(user_id=request.user.pk)
+    memberships = _memberships(request.user)
     if token is not None:
         memberships = memberships.filter(organisation_id=token.organisation_id)
     if slug := request.query_params.get("organisation"):
@@ -111,7 +114,7 @@ class MayUseApi(BasePermission):
     """Signed in, a member, and of the role that the view asks for: `read_role` for GET, `write_role` for the rest."""
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        if not request.user or not request.user.is_authenticated:
+        if not request.user.is_authenticated:
             return False
         default = Role.VIEWER if request.method in READING else Role.OPERATOR
         name = "read_role" if request.method in READING else "write_role"

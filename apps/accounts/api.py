@@ -27,7 +27,7 @@ class OrganisationShape(serializers.Serializer[Any]):
     name = serializers.CharField()
 
 
-class TokenShape(serializers.Serializer[ApiToken]):
+class TokenShape(serializers.Serializer[Any]):
     id = serializers.IntegerField(read_only=True)
     name = serializers.CharField(max_length=80)
     scope = serializers.ChoiceField(choices=ApiToken.Scope.choices)

@@ -44,7 +44,7 @@ def _rotate_column(table: str, key: str, column: str) -> ColumnRotated:
         except SecretUnreadable as error:
             raise SecretUnreadable(f"{table} {row_key}, {column}: {error}") from None
         with connection.cursor() as cursor:
-            cursor.execute(write, [renewed, row_key, ciphertext])  # type: ignore[arg-type]  # psycopg composes it
+            cursor.execute(write, [renewed, row_key, ciphertext])
             rotated += cursor.rowcount
     return ColumnRotated(table, column, secrets, rotated)
 
@@ -57,7 +57,7 @@ def _stored(names: dict[str, sql.Identifier]) -> Iterator[tuple[int, str]]:
     latest = 0
     while True:
         with connection.cursor() as cursor:
-            cursor.execute(read, [latest, BATCH])  # type: ignore[arg-type]  # psycopg composes it
+            cursor.execute(read, [latest, BATCH])
             rows = cursor.fetchall()
         if not rows:
             return
