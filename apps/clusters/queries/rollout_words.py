@@ -1,0 +1,96 @@
+"""How a rollout is told to people."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apps.clusters.models import Rollout, RolloutStep
+
+_State = Rollout.State
+
+
+def sentence(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
+    """The headline: what this rollout has come to."""
+    pgpools = _counted(len(steps))
+    verified = sum(step.state == RolloutStep.State.VERIFIED for step in steps)
+    if rollout.state in Rollout.ACTIVE:
+        return _under_way(rollout, steps, verified)
+    if rollout.state == _State.VERIFIED:
+        if rollout.converged_at is not None:
+            return f"Verified on {pgpools}, and the reads follow."
+        return f"Verified on {pgpools}. The reads follow as sessions turn over."
+    if rollout.state == _State.ROLLED_BACK:
+        return "Halted: every touched pgpool uses its old file again."
+    if rollout.state == _State.CANCELLED:
+        return "Cancelled before anything was touched."
+    unsure = [step.instance_name for step in steps if step.is_touched and step.state not in _CERTAIN]
+    if unsure:
+        return f"Failed: what {_listed(unsure)} {'use' if len(unsure) > 1 else 'uses'} is not confirmed."
+    if verified:
+        return f"Failed on {_listed([step.instance_name for step in steps if step.state == 'failed'])}."
+    return "Failed before anything was written."
+
+
+_CERTAIN = {RolloutStep.State.VERIFIED, RolloutStep.State.RESTORED}
+
+
+def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool) -> str:
+    """What cancelling or rolling back would do, or why there is nothing to do."""
+    touched = [step.instance_name for step in steps if step.is_touched]
+    if rollout.state in Rollout.ACTIVE:
+        if rollout.is_cancel_requested or rollout.is_halting:
+            return "The old files are being put back."
+        if touched:
+            return f"Cancelling puts the old file of {_listed(touched)} back; the others are left as they are."
+        return "Nothing is written yet: cancelling leaves every pgpool as it is."
+    if rollout.state in {_State.ROLLED_BACK, _State.CANCELLED} or not touched:
+        return "Nothing of this rollout stands on a pgpool."
+    gone = [step.instance_name for step in steps if step.instance_id is None]
+    if gone:
+        return f"{_listed(gone)} is no longer registered, so its old file cannot be put back."
+    if has_active:
+        return "Another rollout of this cluster is running; wait for its end."
+    return f"Rolling back puts the files from before on {_listed(touched)}, as a rollout of its own."
+
+
+def weights_text(weights: Mapping[str, Mapping[str, float]]) -> str:
+    """0 / 1 / 3, or per pgpool where they differ."""
+    texts = {name: _ratio(by_node) for name, by_node in weights.items()}
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return "; ".join(f"{name} {text}" for name, text in texts.items())
+
+
+def read_back_text(receipt: Mapping[str, Any]) -> str:
+    """The shares that were read back, as 0 / 25 / 75 %; empty before."""
+    shares = (receipt.get("read_back") or {}).get("lb_weight") or {}
+    known = [shares[node_id] for node_id in sorted(shares, key=int) if shares[node_id] is not None]
+    if not known:
+        return ""
+    return " / ".join(f"{share * 100:.1f}".removesuffix(".0") for share in known) + " %"
+
+
+def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) -> str:
+    if rollout.is_cancel_requested:
+        return "Cancelling: touched pgpools get their old file back."
+    if rollout.is_halting:
+        return "Halted: touched pgpools get their old file back."
+    if rollout.state == _State.PENDING:
+        return f"Waiting for a worker to carry revision {rollout.revision.number} to {_counted(len(steps))}."
+    if rollout.state == _State.PAUSED:
+        return f"Paused: {verified} of {_counted(len(steps))} verified."
+    return f"Rolling out: {verified} of {_counted(len(steps))} verified."
+
+
+def _ratio(by_node: Mapping[str, float]) -> str:
+    return " / ".join(
+        f"{by_node[node_id]:g}" if by_node[node_id] < 1e6 else str(by_node[node_id])
+        for node_id in sorted(by_node, key=int)
+    )
+
+
+def _counted(pgpools: int) -> str:
+    return f"{pgpools} pgpool{'' if pgpools == 1 else 's'}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,0 +1,244 @@
+"""Rollouts and revisions: how far each is, what it did to every pgpool, and whether it can be taken back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypedDict
+
+from django.db.models import QuerySet
+
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
+from apps.clusters import revisions
+from apps.clusters.convergence import Convergence
+from apps.clusters.domain import pgpool_conf
+from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout, RolloutStep
+from apps.clusters.queries import rollout_words
+
+Weights = dict[str, dict[str, float]]
+
+
+class StepAnswer(TypedDict):
+    """One pgpool of a rollout. receipt: hashes before and after, and the values that were read back."""
+
+    instance: str
+    instance_id: int | None
+    az: str
+    position: int
+    state: str
+    is_current: bool
+    is_touched: bool
+    error: str
+    written_at: datetime | None
+    reloaded_at: datetime | None
+    verified_at: datetime | None
+    restored_at: datetime | None
+    read_back_text: str
+    receipt: dict[str, Any]
+
+
+class LogLine(TypedDict):
+    at: datetime
+    instance: str
+    text: str
+    is_problem: bool
+
+
+class RolloutAnswer(TypedDict):
+    """state: is the configuration verified; converged: do the reads follow. Lists leave log and weights_before out."""
+
+    id: int
+    cluster: str
+    cluster_name: str
+    state: str
+    sentence: str
+    converged: bool
+    converged_at: datetime | None
+    convergence: Convergence | None
+    revision: int
+    rollback_of: int | None
+    note: str
+    requested_by: str
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    halt_reason: str
+    is_halting: bool
+    is_cancel_requested: bool
+    weights_before: Weights | None
+    weights_after: Weights
+    weights_before_text: str
+    weights_text: str
+    touched: int
+    can_roll_back: bool
+    can_cancel: bool
+    way_back: str
+    steps: list[StepAnswer]
+    log: list[LogLine]
+
+
+class RevisionAnswer(TypedDict):
+    """weights: instance name -> node_id -> weight; rollouts: ids of those that carried it."""
+
+    id: int
+    number: int
+    origin: str
+    note: str
+    author: str
+    created_at: datetime
+    weights: Weights
+    weights_text: str
+    rollouts: list[int]
+
+
+def rollout_answer(*, rollout: Rollout, caller: Caller, now: datetime) -> RolloutAnswer:
+    """One rollout with its log. It is read afresh: the caller's object may be older than the workers' rows."""
+    current = _whole(Rollout.objects.filter(pk=rollout.pk)).get()
+    answer = _answer(current, caller, has_active=current.cluster_id in _busy([current.cluster_id]))
+    before = _weights_before(current)
+    answer["weights_before"], answer["weights_before_text"] = before, rollout_words.weights_text(before)
+    answer["log"] = [
+        {"at": line.at, "instance": line.instance_name, "text": line.text, "is_problem": line.is_problem}
+        for line in current.log.order_by("pk")
+    ]
+    return answer
+
+
+def rollout_answers(
+    *, cluster: Cluster, caller: Caller, before: int | None, limit: int, now: datetime
+) -> list[RolloutAnswer]:
+    """Rollouts of the cluster, latest first; before: only ids below it."""
+    return _page(Rollout.objects.filter(cluster=cluster), caller, before, limit)
+
+
+def organisation_rollouts(*, caller: Caller, before: int | None, limit: int, now: datetime) -> list[RolloutAnswer]:
+    """Rollouts of all clusters of the caller's organisation, latest first."""
+    return _page(Rollout.objects.filter(cluster__organisation=caller.organisation), caller, before, limit)
+
+
+def revision_answers(*, cluster: Cluster, before: int | None, limit: int) -> list[RevisionAnswer]:
+    """Revisions of the cluster, latest first; before: only numbers below it."""
+    found = ConfigRevision.objects.filter(cluster=cluster).prefetch_related("rollouts").order_by("-number")
+    if before is not None:
+        found = found.filter(number__lt=before)
+    return [_revision(revision) for revision in found[:limit]]
+
+
+def _revision(revision: ConfigRevision) -> RevisionAnswer:
+    return {
+        "id": revision.pk,
+        "number": revision.number,
+        "origin": revision.origin,
+        "note": revision.note,
+        "author": revision.author_name,
+        "created_at": revision.created_at,
+        "weights": revision.weights,
+        "weights_text": rollout_words.weights_text(revision.weights),
+        "rollouts": sorted(rollout.pk for rollout in revision.rollouts.all()),
+    }
+
+
+def _page(found: QuerySet[Rollout], caller: Caller, before: int | None, limit: int) -> list[RolloutAnswer]:
+    if before is not None:
+        found = found.filter(pk__lt=before)
+    rollouts = list(_whole(found).order_by("-pk")[:limit])
+    busy = _busy({rollout.cluster_id for rollout in rollouts})
+    return [_answer(rollout, caller, has_active=rollout.cluster_id in busy) for rollout in rollouts]
+
+
+def _whole(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
+    return found.select_related("revision", "cluster").prefetch_related("steps__instance")
+
+
+def _busy(cluster_ids: Iterable[int]) -> set[int]:
+    """Clusters with a rollout that has not ended."""
+    active = Rollout.objects.filter(cluster__in=cluster_ids, state__in=Rollout.ACTIVE)
+    return set(active.values_list("cluster_id", flat=True))
+
+
+def _answer(rollout: Rollout, caller: Caller, *, has_active: bool) -> RolloutAnswer:
+    steps = sorted(rollout.steps.all(), key=lambda step: step.position)
+    is_active = rollout.state in Rollout.ACTIVE
+    may_operate = caller.may(Role.OPERATOR)
+    can_roll_back = may_operate and not has_active and _can_be_taken_back(rollout, steps)
+    can_cancel = may_operate and is_active and not rollout.is_cancel_requested
+    current = _current(steps, is_active=is_active)
+    return {
+        "id": rollout.pk,
+        "cluster": rollout.cluster.slug,
+        "cluster_name": rollout.cluster.name,
+        "state": rollout.state,
+        "sentence": rollout_words.sentence(rollout, steps),
+        "converged": rollout.converged_at is not None,
+        "converged_at": rollout.converged_at,
+        "convergence": rollout.convergence,
+        "revision": rollout.revision.number,
+        "rollback_of": rollout.rollback_of_id,
+        "note": rollout.revision.note,
+        "requested_by": rollout.requested_by_name,
+        "created_at": rollout.created_at,
+        "started_at": rollout.started_at,
+        "finished_at": rollout.finished_at,
+        "halt_reason": rollout.halt_reason,
+        "is_halting": rollout.is_halting,
+        "is_cancel_requested": rollout.is_cancel_requested,
+        "weights_before": None,
+        "weights_after": rollout.revision.weights,
+        "weights_before_text": "",
+        "weights_text": rollout_words.weights_text(rollout.revision.weights),
+        "touched": sum(step.is_touched for step in steps),
+        "can_roll_back": can_roll_back,
+        "can_cancel": can_cancel,
+        "way_back": rollout_words.way_back(rollout, steps, has_active=has_active),
+        "steps": [_step(step, is_current=step is current) for step in steps],
+        "log": [],
+    }
+
+
+def _can_be_taken_back(rollout: Rollout, steps: Sequence[RolloutStep]) -> bool:
+    is_over = rollout.state in {Rollout.State.VERIFIED, Rollout.State.FAILED}
+    return is_over and any(step.is_touched for step in steps) and all(step.instance is not None for step in steps)
+
+
+def _current(steps: Sequence[RolloutStep], *, is_active: bool) -> RolloutStep | None:
+    """The step at work: one that was begun, else the first that waits."""
+    if not is_active:
+        return None
+    begun = {RolloutStep.State.WRITTEN, RolloutStep.State.RELOADED, RolloutStep.State.RESTORE_PENDING}
+    at_work = [step for step in steps if step.state in begun or (step.is_touched and step.state == "pending")]
+    waiting = [step for step in steps if step.state == RolloutStep.State.PENDING]
+    return next(iter([*at_work, *waiting]), None)
+
+
+def _step(step: RolloutStep, *, is_current: bool) -> StepAnswer:
+    instance: PgpoolInstance | None = step.instance
+    return {
+        "instance": step.instance_name,
+        "instance_id": step.instance_id,
+        "az": instance.az if instance else "",
+        "position": step.position,
+        "state": step.state,
+        "is_current": is_current,
+        "is_touched": step.is_touched,
+        "error": step.error,
+        "written_at": step.written_at,
+        "reloaded_at": step.reloaded_at,
+        "verified_at": step.verified_at,
+        "restored_at": step.restored_at,
+        "read_back_text": rollout_words.read_back_text(step.receipt),
+        "receipt": step.receipt,
+    }
+
+
+def _weights_before(rollout: Rollout) -> Weights:
+    """From the files that the revision was made from: no other revision need ever have run."""
+    files = rollout.revision.files.order_by("instance_name")
+    return {file.instance_name: _weights_in(file.base_text) for file in files}
+
+
+def _weights_in(text: str) -> dict[str, float]:
+    try:
+        conf = pgpool_conf.parse(text)
+    except (pgpool_conf.ConfigSyntaxError, pgpool_conf.IncludeUnsupported):
+        return {}
+    found: Mapping[str, float] = revisions.plain(revisions.weights_of(conf))
+    return dict(found)
