@@ -73,7 +73,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.messages.context_processors.messages",
                 "controlplane.context.frame",
             ],
-            "builtins": ["controlplane.templatetags.figures"],
+            "builtins": ["controlplane.templatetags.figures", "controlplane.templatetags.controls"],
         },
     }
 ]

@@ -12,18 +12,15 @@ LIVES = [("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "1 year"
 class TokenForm(forms.Form):
     """What a new token is for, what it may do, and for how long."""
 
-    name = forms.CharField(max_length=80, label="What will use it", widget=forms.TextInput(attrs={"class": "in"}))
+    name = forms.CharField(max_length=80, label="What will use it")
     scope = forms.ChoiceField(
         choices=[
             (ApiToken.Scope.READ.value, "read: look at everything, change nothing"),
             (ApiToken.Scope.WRITE.value, "write: all that you may"),
         ],
         label="What it may do",
-        widget=forms.Select(attrs={"class": "in"}),
     )
-    life_days = forms.ChoiceField(
-        choices=LIVES, initial="90", label="How long it works", widget=forms.Select(attrs={"class": "in"})
-    )
+    life_days = forms.ChoiceField(choices=LIVES, initial="90", label="How long it works")
 
     def expires_at(self, now: datetime) -> datetime:
         return now + timedelta(days=int(self.cleaned_data["life_days"]))

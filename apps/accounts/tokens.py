@@ -61,7 +61,7 @@ def create_token(*, caller: Caller, name: str, scope: str, expires_at: datetime,
         scope=scope,
         expires_at=expires_at,
     )
-    after = {"scope": scope, "expires_at": expires_at.isoformat()}
+    after = {"scope": scope, "expires_at": f"{expires_at:%Y-%m-%d %H:%M} UTC"}
     audit.record(
         caller=caller, action="token.created", target_type="token", target_id=token.pk, target_name=name, after=after
     )

@@ -142,8 +142,8 @@ def clock(value: datetime | None, reason: str = UNKNOWN) -> SafeString:
 
 @register.filter
 def day(value: datetime | None, reason: str = UNKNOWN) -> SafeString:
-    """The day in UTC, for what is still to come: 2026-03-17, with the instant in its title."""
-    return _time(value, "%Y-%m-%d", reason)
+    """The day in UTC, for what is still to come: 17 Mar 2026, with the instant in its title."""
+    return _time(value, "%-d\u00a0%b\u00a0%Y", reason)
 
 
 def _time(value: datetime | None, layout: str, reason: str) -> SafeString:

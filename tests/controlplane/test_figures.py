@@ -3,9 +3,11 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
+from django import forms
 from django.template import engines
 
 from controlplane.templatetags import figures
+from controlplane.templatetags.controls import control
 
 NB = "\u00a0"
 
@@ -75,7 +77,7 @@ def test_an_instant_is_told_in_utc():
     assert figures.clock(at) == (
         f'<time datetime="2026-03-17T14:25:02Z" title="2026-03-17 14:25:02 UTC">14:25:02{NB}UTC</time>'
     )
-    assert ">2026-03-17</time>" in figures.day(datetime(2026, 3, 17, tzinfo=UTC))
+    assert f">7{NB}Mar{NB}2026</time>" in figures.day(datetime(2026, 3, 7, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
@@ -108,3 +110,14 @@ def test_what_a_template_prints_is_escaped():
     page = engines["django"].from_string("{{ entry|facts }} {{ name|known }}")
 
     assert page.render({"entry": {"note": "<b>"}, "name": "<i>"}) == "note\u00a0&lt;b&gt; &lt;i&gt;"
+
+
+def test_every_input_has_the_look_of_the_product():
+    class Odd(forms.Form):
+        name = forms.CharField(widget=forms.TextInput(attrs={"class": "mono in"}))
+        is_on = forms.BooleanField()
+
+    form = Odd()
+
+    assert 'class="mono in"' in control(form["name"])
+    assert "class=" not in control(form["is_on"])
