@@ -112,7 +112,10 @@ def _give_up_restoring(newer: Rollout) -> None:
 def nudge(rollout_id: int) -> None:
     """Let a worker look at the rollout now. A lost nudge costs two seconds: beat looks at the rows too."""
     try:
-        current_app.send_task(ADVANCE_TASK, args=[rollout_id], retry=False, expires=10)
+        with current_app.connection_for_write() as broker:
+            # Celery's own patience is 4 s and more, and somebody waits for the answer to their request.
+            broker.transport_options = {**broker.transport_options, "max_retries": 1, "connect_retries_timeout": 1}
+            current_app.send_task(ADVANCE_TASK, args=[rollout_id], connection=broker, retry=False, expires=10)
     except (OperationalError, OSError) as error:
         logger.warning("the broker took no nudge for rollout %s: %s", rollout_id, error)
 

@@ -81,9 +81,7 @@ def _preview(config: LiveConfig, wanted: Wanted | None) -> InstancePreview:
         "weights": revisions.plain(weights),
         "shares": {str(node_id): share for node_id, share in shares(weights).items()},
         "changed_lines": sum(line.sign == "+" for line in lines) or sum(line.sign == "-" for line in lines),
-        "lines": [
-            {"sign": line.sign, "number": line.new_number or line.old_number, "text": line.text} for line in lines
-        ],
+        "lines": [{"sign": line.sign, "number": line.new_no or line.old_no, "text": line.text} for line in lines],
     }
 
 

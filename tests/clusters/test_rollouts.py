@@ -1,0 +1,378 @@
+"""A rollout carries a revision to every pgpool or puts the old files back, whoever dies in the middle of it."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.models import AuditEntry
+from apps.clusters import read_back, rollout_actions, rollout_rows, rollouts, weight_change
+from apps.clusters.models import ClusterEvent, PgpoolInstance, Rollout, RolloutLog
+from apps.clusters.rollouts import RolloutRefused
+from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, SECRET, Clock, Killed, Scene, conf_text, scene
+from tests.fake_pgpool import Mode
+
+pytestmark = pytest.mark.django_db
+
+WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fake has its new values at once or never."""
+    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
+
+
+@pytest.fixture
+def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a pgpool that never answers: the deadlines themselves are tested with the clients."""
+    monkeypatch.setattr(read_back, "CONNECT_DEADLINE_S", 1.0)
+    monkeypatch.setattr(rollout_actions, "RELOAD_DEADLINE_S", 1.0)
+    monkeypatch.setattr(rollout_actions, "RESTORE_RELOAD_DEADLINE_S", 0.5)
+
+
+@pytest.fixture
+def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=3) as found:
+        yield found
+
+
+@pytest.fixture
+def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        yield found
+
+
+def forget_lease(rollout: Rollout) -> None:
+    """As if the lease of a dead worker had run out."""
+    Rollout.objects.filter(pk=rollout.pk).update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_every_pgpool_gets_the_file_and_shows_it(acme: Scene) -> None:
+    rollout = acme.advance(acme.request())
+
+    assert rollout.state == "verified"
+    assert acme.states(rollout) == ["verified"] * 3
+    assert acme.weights() == [WANTED] * 3
+    assert acme.texts() == [conf_text(weights=("0", "1", "3"))] * 3
+    assert rollout.started_at is not None
+    assert rollout.finished_at is not None
+    assert (rollout.lease_holder, rollout.lease_expires_at) == ("", None)
+
+
+def test_every_step_leaves_a_receipt(acme: Scene) -> None:
+    rollout = acme.advance(acme.request())
+
+    step = rollout.steps.select_related("file").get(position=0)
+    assert step.receipt["base_sha256"] == step.file.base_sha256
+    assert step.receipt["sha256_before"] == step.file.base_sha256
+    assert step.receipt["sha256_after"] == step.file.sha256
+    assert Path(step.receipt["backup"]).read_text() == conf_text()
+    assert step.receipt["reload"]["channel"] == "pcp"
+    assert step.receipt["read_back"]["sessions"] == 3
+    assert step.receipt["read_back"]["weights"] == {
+        "backend_weight0": ["0"], "backend_weight1": ["1"], "backend_weight2": ["3"]
+    }  # fmt: skip
+    assert step.receipt["read_back"]["lb_weight"] == {"0": 0.0, "1": 0.25, "2": 0.75}
+    assert step.written_at is not None
+    assert step.reloaded_at is not None
+    assert step.verified_at is not None
+
+
+def test_the_log_and_the_events_tell_it_without_secrets(acme: Scene) -> None:
+    rollout = acme.advance(acme.request())
+
+    lines = list(RolloutLog.objects.filter(rollout=rollout).order_by("pk"))
+    assert lines[0].text == "Rollout of revision 2 requested by Ann."
+    assert lines[-1].text == "Revision 2 verified on pgpool-1, pgpool-2, pgpool-3."
+    assert not any(line.is_problem for line in lines)
+    assert SECRET not in str([line.text for line in lines])
+    assert ClusterEvent.objects.latest("pk").title == "revision 2 verified on pgpool-1, pgpool-2, pgpool-3"
+
+
+def test_nothing_is_written_before_every_base_was_checked(acme: Scene) -> None:
+    rollout = acme.request()
+    by_hand = acme.confs[2].read_text() + "# by hand\n"
+    acme.confs[2].write_text(by_hand)
+
+    acme.advance(rollout)
+
+    assert rollout.state == "failed"
+    assert acme.states(rollout) == ["skipped", "skipped", "failed"]
+    assert acme.texts() == [conf_text(), conf_text(), by_hand]
+    assert [pgpool.reload_count for pgpool in acme.pgpools] == [0, 0, 0]
+    assert rollout.halt_reason.startswith("pgpool-3: base_changed")
+
+
+def test_a_file_edited_between_check_and_write_is_left_as_it_is(acme: Scene) -> None:
+    rollout = acme.request()
+    by_hand = acme.confs[1].read_text() + "# by hand\n"
+
+    def edit(look: int) -> None:
+        if rollout.steps.filter(position=0, state="verified").exists():
+            acme.confs[1].write_text(by_hand)
+
+    acme.advance(rollout, clock=Clock(when_looked=edit))
+
+    assert acme.states(rollout) == ["restored", "failed", "skipped"]
+    assert rollout.state == "failed"  # pgpool-2 was about to be written, so it is not confirmed on its old file
+    assert acme.texts() == [conf_text(), by_hand, conf_text()]
+
+
+@pytest.mark.parametrize("mode", ["forget", "half_apply", "mixed", "lie"])
+def test_a_pgpool_that_does_not_take_the_file_halts_the_rollout_and_all_get_the_old_one_back(
+    acme: Scene, mode: Mode
+) -> None:
+    rollout = acme.request({"0": 1, "1": 1, "2": 3})
+    acme.pgpools[1].mode = mode
+
+    def mend(look: int) -> None:
+        if Rollout.objects.get(pk=rollout.pk).is_halting:
+            acme.pgpools[1].mode = "ok"
+
+    acme.advance(rollout, clock=Clock(when_looked=mend))
+
+    assert rollout.state == "rolled_back"
+    assert acme.states(rollout) == ["restored", "restored", "skipped"]
+    assert acme.texts() == [conf_text()] * 3
+    assert acme.weights() == [OLD_WEIGHTS] * 3
+    assert rollout.halt_reason.startswith("pgpool-2: ")
+    assert ClusterEvent.objects.latest("pk").is_problem
+
+
+@pytest.mark.usefixtures("short_deadlines")
+def test_a_frozen_pgpool_halts_the_rollout_and_is_confirmed_once_it_answers_again(acme: Scene) -> None:
+    rollout = acme.request()
+    acme.pgpools[1].mode = "hang"
+
+    acme.advance(rollout)
+
+    assert rollout.state == "failed"
+    assert acme.states(rollout) == ["restored", "restore_pending", "skipped"]
+    assert acme.texts() == [conf_text()] * 3
+    assert acme.weights() == [OLD_WEIGHTS] * 3
+
+    acme.pgpools[1].mode = "ok"
+    later = Clock(now=NOW + timedelta(minutes=5))
+    assert rollout_rows.due_rollout_ids(now=later.now, restoring_for=rollouts.RESTORE_FOR) == [rollout.pk]
+    acme.advance(rollout, clock=later)
+
+    assert rollout.state == "rolled_back"
+    assert acme.states(rollout) == ["restored", "restored", "skipped"]
+
+
+def test_a_pgpool_whose_reload_is_refused_halts_the_rollout(acme: Scene) -> None:
+    PgpoolInstance.objects.filter(name="pgpool-1").update(pcp_username="somebody")
+    rollout = acme.request()
+
+    acme.advance(rollout)
+
+    assert acme.texts() == [conf_text()] * 3
+    assert rollout.halt_reason.startswith("pgpool-1: ")
+    assert acme.states(rollout) == ["restored", "skipped", "skipped"]
+    assert rollout.state == "rolled_back"
+
+
+@pytest.mark.parametrize("look", range(1, 18))
+def test_a_worker_killed_at_any_point_is_continued_by_another(pair: Scene, look: int) -> None:
+    """A look at the clock follows every side effect and precedes the row that tells of it: 17 in this rollout."""
+    rollout = pair.request()
+
+    with pytest.raises(Killed):
+        pair.advance(rollout, clock=Clock(killed_at=look), holder="first")
+    assert pair.advance(rollout, holder="second").state not in {"verified", "failed"}  # the lease still holds
+    forget_lease(rollout)
+    pair.advance(rollout, holder="second")
+
+    assert rollout.state == "verified"
+    assert pair.states(rollout) == ["verified"] * 2
+    assert pair.weights() == [WANTED] * 2
+    assert pair.texts() == [conf_text(weights=("0", "1", "3"))] * 2
+
+
+@pytest.mark.parametrize("after_halt", range(1, 6))
+def test_a_worker_killed_while_restoring_is_continued_by_another(pair: Scene, after_halt: int) -> None:
+    rollout = pair.request()
+    pair.pgpools[1].mode = "refuse"
+    looks = 0
+
+    def kill(look: int) -> None:
+        nonlocal looks
+        looks += Rollout.objects.get(pk=rollout.pk).is_halting
+        if looks == after_halt:
+            pair.pgpools[1].mode = "ok"
+            raise Killed
+
+    with pytest.raises(Killed):
+        pair.advance(rollout, clock=Clock(when_looked=kill), holder="first")
+    forget_lease(rollout)
+    pair.advance(rollout, clock=Clock(now=NOW + timedelta(minutes=5)), holder="second")
+
+    assert rollout.state == "rolled_back"
+    assert pair.states(rollout) == ["restored"] * 2
+    assert pair.weights() == [OLD_WEIGHTS] * 2
+    assert pair.texts() == [conf_text()] * 2
+
+
+def test_an_instance_is_marked_as_touched_before_its_file_is_written(pair: Scene) -> None:
+    rollout = pair.request()
+    marks: list[tuple[bool, bool]] = []
+
+    def look_closely(look: int) -> None:
+        is_written = pair.texts()[0] != conf_text()
+        marks.append((is_written, rollout.steps.get(position=0).is_touched))
+
+    pair.advance(rollout, clock=Clock(when_looked=look_closely))
+
+    assert (True, True) in marks
+    assert (True, False) not in marks
+
+
+def test_a_worker_that_lost_its_lease_stops_at_once(pair: Scene) -> None:
+    rollout = pair.request()
+
+    def take_over(look: int) -> None:
+        if pair.texts()[0] != conf_text():
+            Rollout.objects.filter(pk=rollout.pk).update(lease_holder="another")
+
+    pair.advance(rollout, clock=Clock(when_looked=take_over))
+
+    assert rollout.lease_holder == "another"
+    assert pair.states(rollout) == ["pending", "pending"]
+    assert pair.texts() == [conf_text(weights=("0", "1", "3")), conf_text()]
+    assert pair.pgpools[0].reload_count == 0
+
+
+def test_a_rollout_that_has_ended_is_left_alone(pair: Scene) -> None:
+    rollout = pair.advance(pair.request())
+    lines = RolloutLog.objects.count()
+
+    pair.advance(rollout, holder="second")
+
+    assert RolloutLog.objects.count() == lines
+    assert [pgpool.reload_count for pgpool in pair.pgpools] == [1, 1]
+
+
+def test_weights_that_stand_there_already_are_verified_too(pair: Scene) -> None:
+    rollout = pair.advance(pair.request({"0": 0, "1": 1, "2": 1}))
+
+    assert rollout.state == "verified"
+    assert [pgpool.reload_count for pgpool in pair.pgpools] == [1, 1]
+    assert rollout.steps.get(position=0).receipt["read_back"]["lb_weight"] == {"0": 0.0, "1": 0.5, "2": 0.5}
+
+
+def test_a_rollout_cancelled_before_it_begins_touches_nothing(pair: Scene) -> None:
+    rollout = pair.request()
+
+    rollouts.cancel(caller=pair.caller, rollout=rollout, now=NOW)
+    pair.advance(rollout)
+
+    assert rollout.state == "cancelled"
+    assert rollout.halt_reason == "cancelled by Ann"
+    assert pair.states(rollout) == ["skipped", "skipped"]
+    assert pair.texts() == [conf_text()] * 2
+    assert AuditEntry.objects.latest("pk").action == "rollout.cancel_requested"
+
+
+def test_a_rollout_cancelled_in_the_middle_puts_the_old_files_back(pair: Scene) -> None:
+    rollout = pair.request()
+
+    def cancel(look: int) -> None:
+        if rollout.steps.filter(position=0, state="verified").exists():
+            rollouts.cancel(caller=pair.caller, rollout=rollout, now=NOW)
+
+    pair.advance(rollout, clock=Clock(when_looked=cancel))
+
+    assert rollout.state == "rolled_back"
+    assert pair.texts() == [conf_text()] * 2
+    assert pair.weights() == [OLD_WEIGHTS] * 2
+
+
+def test_a_rollout_that_has_ended_cannot_be_cancelled(pair: Scene) -> None:
+    rollout = pair.advance(pair.request())
+
+    with pytest.raises(RolloutRefused, match="has ended already: it is verified"):
+        rollouts.cancel(caller=pair.caller, rollout=rollout, now=NOW)
+
+
+def test_a_rollback_is_a_rollout_of_the_files_before(pair: Scene) -> None:
+    first = pair.advance(pair.request())
+
+    back = rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW)
+    pair.advance(back)
+
+    assert (back.rollback_of, back.state) == (first, "verified")
+    assert (back.revision.number, back.revision.origin) == (3, "rollback")
+    assert pair.texts() == [conf_text()] * 2
+    assert pair.weights() == [OLD_WEIGHTS] * 2
+    assert AuditEntry.objects.latest("pk").action == "rollout.rollback_requested"
+
+
+def test_a_rollback_goes_on_although_one_pgpool_does_not_answer(acme: Scene) -> None:
+    first = acme.advance(acme.request())
+    back = rollouts.request_rollback(caller=acme.caller, rollout=first, now=NOW)
+    acme.pgpools[0].mode = "refuse"
+
+    acme.advance(back)
+
+    assert back.state == "failed"
+    assert acme.states(back) == ["failed", "verified", "verified"]
+    assert acme.texts() == [conf_text()] * 3
+
+
+def test_a_failed_rollout_can_be_rolled_back_when_its_pgpool_answers_again(pair: Scene) -> None:
+    first = pair.request()
+    pair.pgpools[1].mode = "refuse"
+    pair.advance(first)
+    assert first.state == "failed"
+    pair.pgpools[1].mode = "ok"
+
+    back = pair.advance(rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW))
+
+    assert back.state == "verified"
+    assert pair.weights() == [OLD_WEIGHTS] * 2
+
+
+def test_a_rollback_over_a_file_changed_since_is_refused(pair: Scene) -> None:
+    first = pair.advance(pair.request())
+    pair.confs[1].write_text(pair.confs[1].read_text() + "# by hand\n")
+
+    with pytest.raises(RolloutRefused, match=r"pgpool-2 is not the one that rollout \d+ wrote"):
+        rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW)
+
+    assert Rollout.objects.count() == 1
+
+
+def test_a_rollout_that_changed_nothing_cannot_be_rolled_back(pair: Scene) -> None:
+    first = pair.request()
+    rollouts.cancel(caller=pair.caller, rollout=first, now=NOW)
+    pair.advance(first)
+
+    with pytest.raises(RolloutRefused, match="nothing of it stands"):
+        rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW)
+
+
+def test_a_rollback_waits_for_the_rollout_that_runs(pair: Scene) -> None:
+    first = pair.advance(pair.request())
+    pair.request({"0": 0, "1": 1, "2": 1})
+
+    with pytest.raises(weight_change.RolloutRunning):
+        rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW)
+
+
+def test_the_tick_finds_what_no_living_worker_holds(pair: Scene) -> None:
+    rollout = pair.request()
+
+    def due() -> list[int]:
+        return rollout_rows.due_rollout_ids(now=NOW, restoring_for=rollouts.RESTORE_FOR)
+
+    assert due() == [rollout.pk]
+    assert rollout_rows.take_lease(rollout.pk, "first")
+    assert due() == []
+    assert not rollout_rows.take_lease(rollout.pk, "second")
+    forget_lease(rollout)
+    assert due() == [rollout.pk]
+    assert rollout_rows.take_lease(rollout.pk, "second")

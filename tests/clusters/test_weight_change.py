@@ -1,0 +1,372 @@
+"""Weights that somebody wants: what is stored of them, and what is refused without storing anything."""
+
+import math
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from celery import Celery
+from django.db import connection, connections
+
+from apps.accounts.models import AuditEntry
+from apps.clusters import rollout_rows, weight_change
+from apps.clusters.domain.weights import WeightError
+from apps.clusters.models import ClusterEvent, ConfigRevision, PgpoolInstance, RevisionFile, Rollout
+from apps.clusters.weight_change import BaseChanged, RolloutRunning, WeightsRefused
+from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, scene
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        yield found
+
+
+def assert_nothing_stored() -> None:
+    assert not Rollout.objects.exists()
+    assert not ConfigRevision.objects.exists()
+    assert not AuditEntry.objects.exists()
+    assert not ClusterEvent.objects.exists()
+
+
+def finish(rollout: Rollout, state: str = "verified") -> None:
+    """As if a worker had carried it to this end."""
+    for step in rollout.steps.select_related("instance", "file"):
+        assert step.instance is not None
+        if state == "verified":
+            Path(step.instance.delivery_path).write_text(step.file.text)
+        rollout.steps.filter(pk=step.pk).update(state=state, is_touched=True)
+    Rollout.objects.filter(pk=rollout.pk).update(state=state, finished_at=NOW)
+
+
+def test_the_first_change_adopts_the_live_files_as_revision_1_and_stores_its_own_as_revision_2(acme: Scene) -> None:
+    before = acme.texts()
+
+    rollout = acme.request(note="more for pg3")
+
+    live, edit = ConfigRevision.objects.order_by("number")
+    assert (live.number, live.origin, edit.number, edit.origin, edit.note) == (1, "live", 2, "edit", "more for pg3")
+    assert live.weights == {name: {"0": 0, "1": 1, "2": 1} for name in ("pgpool-1", "pgpool-2")}
+    assert edit.weights == {name: {"0": 0, "1": 1, "2": 3} for name in ("pgpool-1", "pgpool-2")}
+    assert rollout.revision == edit
+    assert rollout.state == "pending"
+    assert acme.states(rollout) == ["pending", "pending"]
+    assert acme.texts() == before  # requesting writes nothing
+    assert AuditEntry.objects.get().action == "weights.requested"
+    assert ClusterEvent.objects.get().rollout == rollout
+
+
+def test_only_the_weights_of_the_file_change(acme: Scene) -> None:
+    rollout = acme.request()
+
+    file = rollout.revision.files.get(instance_name="pgpool-1")
+    changed = [(a, b) for a, b in zip(file.base_text.split("\n"), file.text.split("\n"), strict=True) if a != b]
+    assert changed == [("backend_weight2 = 1   # of node 2", "backend_weight2 = 3   # of node 2")]
+
+
+def test_the_text_of_a_revision_lies_encrypted_in_the_table(acme: Scene) -> None:
+    acme.request()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT text, base_text FROM clusters_revisionfile")
+        stored = str(cursor.fetchall())
+    assert SECRET not in stored
+    assert SECRET in RevisionFile.objects.all()[0].text
+
+
+def test_a_second_change_starts_from_what_the_first_one_left(acme: Scene) -> None:
+    finish(acme.request())
+
+    rollout = acme.request({"0": 0, "1": 2, "2": 1})
+
+    assert [each.number for each in ConfigRevision.objects.order_by("number")] == [1, 2, 3]
+    assert rollout.revision.number == 3
+
+
+def test_the_same_weights_again_are_still_a_rollout(acme: Scene) -> None:
+    finish(acme.request())
+
+    again = acme.request()
+
+    assert again.state == "pending"
+    assert all(file.text == file.base_text for file in again.revision.files.all())
+
+
+def test_fractions_are_written_as_the_smallest_integers_of_their_ratio(acme: Scene) -> None:
+    rollout = acme.request({"0": 0, "1": 0.25, "2": 0.75})
+
+    assert rollout.revision.weights["pgpool-1"] == {"0": 0, "1": 1, "2": 3}
+
+
+def test_pgpools_may_get_different_weights(acme: Scene) -> None:
+    other = {"0": 0, "1": 1, "2": 0}
+
+    rollout = acme.request(None, per_instance={"pgpool-1": NEW_WEIGHTS, "pgpool-2": other})
+
+    assert rollout.revision.weights == {"pgpool-1": NEW_WEIGHTS, "pgpool-2": other}
+
+
+@pytest.mark.parametrize(
+    ("weights", "field"),
+    [
+        (None, "weights"),
+        ([1, 2, 3], "weights"),
+        ({}, "weights.0"),
+        ({"0": 0, "1": 1}, "weights.2"),
+        ({"0": 0, "1": 1, "2": 1, "3": 1}, "weights.3"),
+        ({"0": 0, "1": -1, "2": 1}, "weights.1"),
+        ({"0": 0, "1": "1", "2": 1}, "weights.1"),
+        ({"0": 0, "1": True, "2": 1}, "weights.1"),
+        ({"0": 0, "1": math.nan, "2": 1}, "weights.1"),
+        ({"0": 0, "1": math.inf, "2": 1}, "weights.1"),
+        ({"0": 0, "1": 1e9, "2": 1}, "weights.1"),
+        ({"0": 0, "1": 0, "2": 0}, "weights"),
+    ],
+)
+def test_bad_weights_are_refused_by_field_and_nothing_is_stored(acme: Scene, weights: object, field: str) -> None:
+    with pytest.raises(WeightError) as refused:
+        acme.request(weights)
+
+    assert refused.value.field == field
+    assert_nothing_stored()
+
+
+@pytest.mark.parametrize(
+    ("per_instance", "field"),
+    [
+        ([], "per_instance"),
+        ({"pgpool-1": NEW_WEIGHTS}, "per_instance.pgpool-2"),
+        ({"pgpool-1": NEW_WEIGHTS, "pgpool-2": NEW_WEIGHTS, "pgpool-9": NEW_WEIGHTS}, "per_instance.pgpool-9"),
+        ({"pgpool-1": NEW_WEIGHTS, "pgpool-2": {"0": 0, "1": -1, "2": 1}}, "per_instance.pgpool-2.1"),
+        ({"pgpool-1": NEW_WEIGHTS, "pgpool-2": {"0": 0, "1": 0, "2": 0}}, "per_instance.pgpool-2"),
+    ],
+)
+def test_bad_weights_of_one_pgpool_name_it(acme: Scene, per_instance: object, field: str) -> None:
+    with pytest.raises(WeightError) as refused:
+        acme.request(None, per_instance=per_instance)
+
+    assert refused.value.field == field
+    assert_nothing_stored()
+
+
+@pytest.mark.parametrize("wanted", [{"note": "x" * 501}, {"note": "a\0b"}, {"base": "newest"}])
+def test_other_bad_fields_are_refused_too(acme: Scene, wanted: dict[str, str]) -> None:
+    with pytest.raises(WeightError) as refused:
+        acme.request(**wanted)
+
+    assert refused.value.field in wanted
+    assert_nothing_stored()
+
+
+def test_a_cluster_with_an_observed_pgpool_is_refused_and_it_is_named(acme: Scene) -> None:
+    PgpoolInstance.objects.filter(name="pgpool-2").update(
+        delivery_kind="observe", delivery_path="", delivery_target=None
+    )
+
+    with pytest.raises(WeightsRefused, match=r"^pgpool-2: registered as observe only"):
+        acme.request()
+
+    assert_nothing_stored()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("include 'more.conf'\n", "includes another file"),
+        ("backend_hostname0 = 'a'\n!!\n", "line 2"),
+        ("backend_hostname0 = '127.0.0.1'\n", "names the backends 0, but its pgpool shows 0, 1, 2"),
+    ],
+)
+def test_a_file_that_cannot_be_changed_is_refused_with_its_reason(acme: Scene, text: str, message: str) -> None:
+    acme.confs[1].write_text(text)
+
+    with pytest.raises(WeightsRefused, match=message) as refused:
+        acme.request()
+
+    assert str(refused.value).startswith("pgpool-2: ")
+    assert_nothing_stored()
+    assert acme.confs[1].read_text() == text
+
+
+def test_a_file_outside_the_allowed_directories_is_refused(acme: Scene, settings: Any) -> None:
+    settings.LOCAL_DELIVERY_DIRECTORIES = []
+
+    with pytest.raises(WeightsRefused, match="no directory is allowed"):
+        acme.request()
+
+    assert_nothing_stored()
+
+
+def test_a_file_changed_by_hand_is_refused_with_the_difference(acme: Scene) -> None:
+    finish(acme.request())
+    conf = acme.confs[1]
+    conf.write_text(conf.read_text().replace("delay_threshold = 1000", "delay_threshold = 5"))
+
+    with pytest.raises(BaseChanged) as refused:
+        acme.request({"0": 0, "1": 1, "2": 1})
+
+    assert refused.value.differences == [
+        {"instance": "pgpool-2", "name": "delay_threshold", "before": "1000", "after": "5"}
+    ]
+    assert Rollout.objects.count() == 1
+
+
+def test_a_changed_password_is_told_without_showing_it(acme: Scene) -> None:
+    finish(acme.request())
+    acme.confs[0].write_text(acme.confs[0].read_text().replace(SECRET, "other-secret"))
+
+    with pytest.raises(BaseChanged) as refused:
+        acme.request()
+
+    assert [each["name"] for each in refused.value.differences] == ["sr_check_password"]
+    assert "secret" not in str([(each["before"], each["after"]) for each in refused.value.differences])
+
+
+def test_a_changed_comment_counts_as_changed_too(acme: Scene) -> None:
+    finish(acme.request())
+    acme.confs[0].write_text(acme.confs[0].read_text() + "# a note\n")
+
+    with pytest.raises(BaseChanged) as refused:
+        acme.request()
+
+    assert refused.value.differences[0]["name"] == "comments, spacing or order"
+
+
+def test_base_live_takes_the_changed_file_as_a_revision_of_its_own_and_goes_on_from_it(acme: Scene) -> None:
+    finish(acme.request())
+    conf = acme.confs[1]
+    conf.write_text(conf.read_text().replace("delay_threshold = 1000", "delay_threshold = 5"))
+
+    rollout = acme.request({"0": 0, "1": 1, "2": 1}, base="live")
+
+    assert [each.origin for each in ConfigRevision.objects.order_by("number")] == ["live", "edit", "live", "edit"]
+    assert "delay_threshold = 5" in rollout.revision.files.get(instance_name="pgpool-2").text
+
+
+def test_base_live_alone_rolls_out_the_files_as_they_are(acme: Scene) -> None:
+    rollout = acme.request(None, base="live", note="as it stands")
+
+    assert rollout.revision.origin == "live"
+    assert rollout.revision.note == "as it stands"
+    assert all(file.text == file.base_text for file in rollout.revision.files.all())
+
+
+def test_after_a_rollback_the_old_file_is_what_is_known(acme: Scene) -> None:
+    rollout = acme.request()
+    finish(rollout, "rolled_back")
+    rollout.steps.update(state="restored")
+
+    assert acme.request().state == "pending"
+
+
+def test_after_a_failed_step_either_file_is_known(acme: Scene) -> None:
+    rollout = acme.request()
+    finish(rollout, "failed")
+    acme.confs[0].write_text(rollout.revision.files.get(instance_name="pgpool-1").text)
+
+    assert acme.request().state == "pending"
+
+
+def test_a_second_request_is_refused_while_a_rollout_is_active(acme: Scene) -> None:
+    first = acme.request()
+
+    with pytest.raises(RolloutRunning) as refused:
+        acme.request()
+
+    assert refused.value.rollout_id == first.pk
+    assert Rollout.objects.count() == 1
+
+
+def test_a_newer_rollout_ends_the_restoring_of_an_older_one(acme: Scene) -> None:
+    old = acme.request()
+    finish(old, "failed")
+    old.steps.update(state="restore_pending")
+
+    acme.request()
+
+    assert set(acme.states(old)) == {"failed"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_requests_at_once_one_wins(acme: Scene) -> None:
+    outcomes: list[object] = []
+    gate = threading.Barrier(2, timeout=30)
+
+    def ask() -> None:
+        gate.wait()
+        try:
+            outcomes.append(acme.request().state)
+        except RolloutRunning:
+            outcomes.append("refused")
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+
+    assert sorted(map(str, outcomes)) == ["pending", "refused"]
+    assert Rollout.objects.count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_broker_that_is_away_refuses_no_request(acme: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    away = Celery("away", broker="redis://127.0.0.1:1/0", set_as_current=False)
+    away.conf.broker_transport_options = {"socket_connect_timeout": 1}
+    monkeypatch.setattr(rollout_rows, "current_app", away)
+
+    rollout = acme.request()
+
+    assert Rollout.objects.get(pk=rollout.pk).state == "pending"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_nudges_a_worker_of_the_rollout_queue(acme: Scene, settings: Any) -> None:
+    with redis.Redis.from_url(settings.REDIS_URL) as broker:
+        before = broker.llen("rollout")
+
+        acme.request()
+
+        assert broker.llen("rollout") == before + 1
+
+
+def test_a_preview_shows_the_masked_diff_and_the_expected_shares_and_stores_nothing(acme: Scene) -> None:
+    acme.confs[0].write_text(
+        acme.confs[0].read_text().replace("backend_weight0", "sr_check_user = 'm'\nbackend_weight0")
+    )
+
+    answer = weight_change.preview(cluster=acme.cluster, weights={"0": 1, "1": 1, "2": 2})
+
+    first = answer["instances"][0]
+    assert first["instance"] == "pgpool-1"
+    assert first["weights"] == {"0": 1, "1": 1, "2": 2}
+    assert first["shares"] == {"0": 0.25, "1": 0.25, "2": 0.5}
+    assert first["changed_lines"] == 2
+    assert [(line["sign"], line["text"]) for line in first["lines"] if line["sign"] != " "] == [
+        ("-", "backend_weight0 = 0   # of node 0"),
+        ("+", "backend_weight0 = 1   # of node 0"),
+        ("-", "backend_weight2 = 1   # of node 2"),
+        ("+", "backend_weight2 = 2   # of node 2"),
+    ]
+    assert SECRET not in str(answer)
+    assert answer["summary"].startswith("2 of 2 pgpool.conf files change")
+    assert_nothing_stored()
+
+
+def test_a_preview_of_the_weights_that_stand_there_changes_no_line(acme: Scene) -> None:
+    answer = weight_change.preview(cluster=acme.cluster, weights={"0": 0, "1": 1, "2": 1})
+
+    assert [each["changed_lines"] for each in answer["instances"]] == [0, 0]
+    assert answer["summary"].startswith("Every pgpool.conf has these weights already")
+
+
+def test_a_preview_refuses_what_the_request_would_refuse(acme: Scene) -> None:
+    with pytest.raises(WeightError, match=r"weights\.1"):
+        weight_change.preview(cluster=acme.cluster, weights={"0": 0, "1": -1, "2": 1})
