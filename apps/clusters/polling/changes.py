@@ -1,0 +1,146 @@
+"""What changed from one tick to the next, in words: once per change of the cluster, not once per pgpool."""
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from apps.clusters.polling.memory import ClusterMemory, is_up
+from apps.clusters.polling.readings import InstanceReading, Tick
+from apps.clusters.polling.registry import WatchedCluster
+
+# One look that fails may be a busy moment; the second one is news.
+FAILURES_TOLD = 2
+# pgpools that take up the same foreign file one after the other are one change.
+SAME_CHANGE = dt.timedelta(seconds=60)
+
+
+@dataclass(frozen=True)
+class Change:
+    """kind: as ClusterEvent.Kind."""
+
+    kind: Literal["instance", "backend", "role", "weights", "restart"]
+    title: str
+    detail: str = ""
+    is_problem: bool = False
+    instance_name: str = ""
+    node_id: int | None = None
+
+
+def changes(*, cluster: WatchedCluster, memory: ClusterMemory, tick: Tick) -> list[Change]:
+    """Compare a tick with the memory, and bring the memory up to date (all but its counters)."""
+    names = {one.instance_id: one.name for one in cluster.instances}
+    found = [change for one in tick.instances for change in _presence(one, names, memory)]
+    answering = [one for one in tick.instances if one.is_answering and one.nodes]
+    found += _restarts(answering, names, memory)
+    found += _status(answering, _node_names(cluster), names, memory)
+    found += _role(answering, _node_names(cluster), memory)
+    found += _weights(answering, cluster, names, memory, tick.at)
+    return found
+
+
+def _node_names(cluster: WatchedCluster) -> Mapping[int, str]:
+    return {one.node_id: one.name for one in cluster.backends}
+
+
+def _named(names: Mapping[int, str], node_id: int) -> str:
+    return names.get(node_id, f"backend {node_id}")
+
+
+def _presence(reading: InstanceReading, names: Mapping[int, str], memory: ClusterMemory) -> Iterable[Change]:
+    key = reading.instance_id
+    name = names.get(key, f"instance {key}")
+    if reading.is_answering:
+        memory.failures[key] = 0
+        if key in memory.told:
+            memory.told.discard(key)
+            yield Change("instance", f"{name} answers again", instance_name=name)
+        return
+    memory.failures[key] = memory.failures.get(key, 0) + 1
+    if memory.failures[key] >= FAILURES_TOLD and key not in memory.told:
+        memory.told.add(key)
+        words = {"hanging": "hangs", "refused": "refuses Lifeguard"}.get(reading.state, "does not answer")
+        yield Change("instance", f"{name} {words}", reading.reason, is_problem=True, instance_name=name)
+
+
+def _restarts(
+    answering: Iterable[InstanceReading], names: Mapping[int, str], memory: ClusterMemory
+) -> Iterable[Change]:
+    for reading in answering:
+        before = memory.counters.get(reading.instance_id)
+        if before is None:
+            continue
+        if any(node.select_count < before.reads.get(node.node_id, 0) for node in reading.nodes):
+            name = names.get(reading.instance_id, f"instance {reading.instance_id}")
+            yield Change("restart", f"{name} was restarted", "Its counters began again at 0.", instance_name=name)
+
+
+def _status(
+    answering: list[InstanceReading],
+    node_names: Mapping[int, str],
+    names: Mapping[int, str],
+    memory: ClusterMemory,
+) -> Iterable[Change]:
+    """Down as soon as one pgpool holds it for down, up again when all hold it for up."""
+    down_for: dict[int, list[str]] = {}
+    seen: set[int] = set()
+    for reading in answering:
+        for node in reading.nodes:
+            seen.add(node.node_id)
+            if not is_up(node.status):
+                down_for.setdefault(node.node_id, []).append(names.get(reading.instance_id, "one pgpool"))
+    for node_id in sorted(seen):
+        now_up = node_id not in down_for
+        if memory.is_up.get(node_id, now_up) != now_up:
+            name = _named(node_names, node_id)
+            if now_up:
+                yield Change("backend", f"{name} is up again", node_id=node_id)
+            else:
+                detail = f"First seen by {', '.join(sorted(down_for[node_id]))}."
+                yield Change("backend", f"{name} went down", detail, is_problem=True, node_id=node_id)
+        memory.is_up[node_id] = now_up
+
+
+def _role(answering: list[InstanceReading], node_names: Mapping[int, str], memory: ClusterMemory) -> Iterable[Change]:
+    """While the primary is away pgpool shows none: the latest one known stays until there is another."""
+    primaries = [{node.node_id for node in one.nodes if node.role == "primary"} for one in answering]
+    if not primaries or any(len(one) != 1 or one != primaries[0] for one in primaries):
+        return
+    [primary] = primaries[0]
+    if memory.primary is not None and memory.primary != primary:
+        before, now = _named(node_names, memory.primary), _named(node_names, primary)
+        yield Change("role", f"{now} is the primary now", f"Before, it was {before}.", node_id=primary)
+    memory.primary = primary
+
+
+def _weights(
+    answering: list[InstanceReading],
+    cluster: WatchedCluster,
+    names: Mapping[int, str],
+    memory: ClusterMemory,
+    at: dt.datetime,
+) -> Iterable[Change]:
+    for reading in answering:
+        if not reading.pool_nodes:
+            continue
+        now = {node.node_id: node.lb_weight for node in reading.pool_nodes}
+        before = memory.weights.get(reading.instance_id)
+        memory.weights[reading.instance_id] = now
+        if before is None or before == now or cluster.has_rollout or not _is_known(before):
+            continue
+        is_told = memory.foreign_weights is not None and (
+            memory.foreign_weights[1] == now and at - memory.foreign_weights[0] < SAME_CHANGE
+        )
+        memory.foreign_weights = (at, now)
+        if not is_told:
+            name = names.get(reading.instance_id, "a pgpool")
+            detail = f"First seen at {name}: {_shares(before)}, now {_shares(now)}."
+            yield Change("weights", "Weights were changed outside Lifeguard", detail, instance_name=name)
+
+
+def _is_known(weights: Mapping[int, float | None]) -> bool:
+    return any(weight is not None for weight in weights.values())
+
+
+def _shares(weights: Mapping[int, float | None]) -> str:
+    return " / ".join("–" if weight is None else f"{weight * 100:.1f}" for _, weight in sorted(weights.items()))

@@ -1,0 +1,172 @@
+"""Watches one pgpool over two kept sessions, with PCP as second opinion. Never waits longer than its deadlines."""
+
+import asyncio
+import logging
+
+from apps.clusters import pcp
+from apps.clusters.domain.show_rows import PoolNode, PoolProcess, ShowRowError
+from apps.clusters.pgpool_client import PgpoolConnection, PgpoolUnreachable
+from apps.clusters.polling.kept_session import KeptSession, is_silence
+from apps.clusters.polling.readings import InstanceReading, NodeReading, PoolSettings, State
+from apps.clusters.polling.registry import WatchedInstance
+from apps.clusters.polling.session_count import TOO_OLD, SessionCounter
+from apps.clusters.polling.shows import CheapShows, cheap_shows, pool_nodes, pool_settings
+
+logger = logging.getLogger(__name__)
+
+FAST_DEADLINE_S = 2.0
+PROBE_DEADLINE_S = 1.0
+# One frozen backend makes pgpool wait for its connect_timeout, ten seconds by default, in SHOW pool_nodes.
+POOL_NODES_DEADLINE_S = 12.0
+PCP_DEADLINE_S = 1.0
+SETTINGS_EVERY_S = 30.0
+# Words of reasons that say why pgpool cannot serve now; they pass, and are no refusal of ours.
+_PASSING = ("closed the connection", "no free connection", "no backend to give", "starting up or shutting down")
+
+
+class InstanceWatch:
+    """look() brings back a reading within about three seconds, whatever state the pgpool is in."""
+
+    def __init__(self, instance: WatchedInstance, *, sessions_before: int) -> None:
+        """sessions_before: the total that an earlier watch had counted."""
+        self.instance = instance
+        self._fast = KeptSession(instance.address)
+        self._slow = KeptSession(instance.address)
+        self._counter = SessionCounter(total=sessions_before)
+        self._asking: asyncio.Task[InstanceReading] | None = None
+        self._asking_slowly: asyncio.Task[tuple[PoolNode, ...]] | None = None
+        self._weights: dict[int, float | None] = {}
+        self._children_total: int | None = None
+        self.is_answering = True  # until it is seen that it is not
+        self._slow_at = self._settings_at = float("-inf")
+
+    async def look(self, *, pool_nodes_every_s: float, reread_settings: bool = False) -> InstanceReading:
+        """The state of the pgpool now. reread_settings: its file may just have changed."""
+        loop = asyncio.get_running_loop()
+        is_late = self._asking is not None
+        if self._asking is None:
+            if self.is_answering:
+                self._ask_slowly(every_s=pool_nodes_every_s)
+            wants_settings = reread_settings or loop.time() - self._settings_at >= SETTINGS_EVERY_S
+            self._asking = asyncio.ensure_future(self._ask(wants_settings=wants_settings))
+        await asyncio.wait({self._asking}, timeout=0.0 if is_late else FAST_DEADLINE_S)
+        if not self._asking.done():
+            reason = f"{self._where} gave no answer within {FAST_DEADLINE_S:.0f} s."
+            return await self._silent(reason)
+        asked, self._asking = self._asking, None
+        try:
+            reading = asked.result()
+        except PgpoolUnreachable as error:
+            return await self._failed(error)
+        except ShowRowError as error:
+            return self._away("refused", f"{self._where} answers oddly: {error}")
+        self.is_answering = True
+        return reading
+
+    async def close(self) -> None:
+        tasks = [task for task in (self._asking, self._asking_slowly) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._fast.close()
+        await self._slow.close()
+
+    @property
+    def _where(self) -> str:
+        return f"{self.instance.address.host}:{self.instance.address.port}"
+
+    async def _ask(self, *, wants_settings: bool) -> InstanceReading:
+        async def question(connection: PgpoolConnection) -> tuple[CheapShows, PoolSettings | None]:
+            shows = await cheap_shows(connection, deadline_s=FAST_DEADLINE_S)
+            settings = await pool_settings(connection, deadline_s=FAST_DEADLINE_S) if wants_settings else None
+            return shows, settings
+
+        shows, settings = await self._fast.ask(question)
+        if settings is not None:
+            self._settings_at = asyncio.get_running_loop().time()
+            self._children_total = settings.children_total
+        probe_ms, reason = await self._probe()
+        return self._reading(shows, settings, probe_ms, reason)
+
+    async def _probe(self) -> tuple[float | None, str]:
+        try:
+            return await self._fast.ask(lambda connection: connection.probe(deadline_s=PROBE_DEADLINE_S)), ""
+        except PgpoolUnreachable as error:
+            return None, f"No round trip to a backend: {error.reason}"
+
+    def _reading(
+        self, shows: CheapShows, settings: PoolSettings | None, probe_ms: float | None, reason: str
+    ) -> InstanceReading:
+        own_ended = self._fast.take_ended() + self._slow.take_ended()
+        session_count = self._counter.count(shows.processes, own_ended=own_ended)
+        fresh = self._take_pool_nodes()
+        seen = shows.backend_stats or fresh
+        return InstanceReading(
+            instance_id=self.instance.instance_id,
+            state="answering",
+            reason=reason,
+            probe_ms=probe_ms,
+            children_used=self._used_by_others(shows.processes),
+            children_total=self._children_total,
+            session_count=session_count,
+            sessions_reason="" if session_count is not None else TOO_OLD,
+            cache_hit_count=shows.cache.hit_count,
+            cache_miss_count=shows.cache.miss_count,
+            nodes=tuple(NodeReading(one.node_id, one.status, one.role, one.select_count) for one in seen),
+            pool_nodes=fresh,
+            weights=dict(self._weights),
+            settings=settings,
+        )
+
+    def _used_by_others(self, processes: tuple[PoolProcess, ...]) -> int:
+        """Children in use; the monitoring role's own sessions, those of rollouts too, are no traffic."""
+        address = self.instance.address
+        own = (address.username, address.database)
+        return sum(one.is_in_use and (one.username, one.database) != own for one in processes)
+
+    def _ask_slowly(self, *, every_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        if self._asking_slowly is None and loop.time() - self._slow_at >= every_s:
+            self._slow_at = loop.time()
+            self._asking_slowly = asyncio.ensure_future(
+                self._slow.ask(lambda connection: pool_nodes(connection, deadline_s=POOL_NODES_DEADLINE_S))
+            )
+
+    def _take_pool_nodes(self) -> tuple[PoolNode, ...]:
+        """What the slow session has brought since the last look; empty while it is under way."""
+        if self._asking_slowly is None or not self._asking_slowly.done():
+            return ()
+        asked, self._asking_slowly = self._asking_slowly, None
+        try:
+            fresh = asked.result()
+        except (PgpoolUnreachable, ShowRowError) as error:
+            # The weights are unknown now; the age of those that are shown tells it.
+            self._weights = {}
+            logger.warning("no SHOW pool_nodes: instance=%s error=%s", self.instance.name, error)
+            return ()
+        self._weights = {node.node_id: node.lb_weight for node in fresh}
+        return fresh
+
+    async def _failed(self, error: PgpoolUnreachable) -> InstanceReading:
+        reason = f"{error.reason}. {error.fix}" if error.fix else error.reason
+        is_refusal = error.step in ("tls", "authenticate", "privilege") and not is_silence(error)
+        if is_refusal and not any(words in error.reason for words in _PASSING):
+            return self._away("refused", reason)
+        if error.step in ("resolve", "tcp") and self.instance.pcp is None:
+            return self._away("unreachable", reason)
+        return await self._silent(reason)
+
+    async def _silent(self, reason: str) -> InstanceReading:
+        """SQL does not answer. PCP tells a pgpool that hangs from one that is gone."""
+        if self.instance.pcp is None:
+            return self._away("unreachable", f"{reason} Without PCP credentials nobody can tell whether it hangs.")
+        try:
+            await pcp.process_count(self.instance.pcp, deadline_s=PCP_DEADLINE_S)
+        except pcp.PcpError as error:
+            return self._away("unreachable", f"{reason} PCP does not answer either: {error.reason}.")
+        return self._away("hanging", f"{reason} PCP answers: pgpool runs, but serves no SQL.")
+
+    def _away(self, state: State, reason: str) -> InstanceReading:
+        self.is_answering = False
+        self._settings_at = float("-inf")
+        return InstanceReading(self.instance.instance_id, state, reason)

@@ -1,0 +1,76 @@
+"""What a watch remembers of a cluster from tick to tick; a new watch begins with what the latest rows say."""
+
+import datetime as dt
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from apps.clusters.models import InstanceLatest, NodeLatest
+
+# Counters older than this are no use for a rate; what was counted meanwhile belongs to a gap.
+LONGEST_BREAK_S = 60.0
+
+
+@dataclass
+class Counters:
+    """The counters of one pgpool at one time."""
+
+    at: dt.datetime
+    reads: Mapping[int, int]
+    cache_hits: int | None = None
+    cache_misses: int | None = None
+
+
+@dataclass
+class Recent:
+    """Increases of the latest ticks over all pgpools, for shares that look back some seconds."""
+
+    at: dt.datetime
+    reads: Mapping[int, int]
+    cache_hits: int
+    cache_misses: int
+
+
+@dataclass
+class ClusterMemory:
+    """failures: how many looks in a row a pgpool has not answered; told: pgpools whose silence has been announced.
+
+    status: node_id -> whether the pgpools hold the backend for up; None while that was never seen.
+    """
+
+    sessions: dict[int, int] = field(default_factory=dict)
+    failures: dict[int, int] = field(default_factory=dict)
+    told: set[int] = field(default_factory=set)
+    is_up: dict[int, bool] = field(default_factory=dict)
+    primary: int | None = None
+    weights: dict[int, dict[int, float | None]] = field(default_factory=dict)
+    foreign_weights: tuple[dt.datetime, dict[int, float | None]] | None = None
+    counters: dict[int, Counters] = field(default_factory=dict)
+    recent: deque[Recent] = field(default_factory=deque)
+
+
+def remembered(cluster_id: int) -> ClusterMemory:
+    """The memory that the latest rows hold: nothing that happened while nobody watched goes unnoticed."""
+    memory = ClusterMemory()
+    for latest in InstanceLatest.objects.filter(instance__cluster_id=cluster_id):
+        memory.sessions[latest.instance_id] = latest.session_count or 0
+        if latest.state != InstanceLatest.State.ANSWERING:
+            memory.told.add(latest.instance_id)
+        if latest.state == InstanceLatest.State.ANSWERING:
+            memory.counters[latest.instance_id] = Counters(
+                latest.polled_at, {}, latest.cache_hit_count, latest.cache_miss_count
+            )
+    for node in NodeLatest.objects.filter(instance__cluster_id=cluster_id).order_by("instance_id", "node_id"):
+        memory.weights.setdefault(node.instance_id, {})[node.node_id] = node.lb_weight
+        memory.is_up[node.node_id] = memory.is_up.get(node.node_id, True) and is_up(node.status)
+        if node.role == "primary":
+            memory.primary = node.node_id
+        counters = memory.counters.get(node.instance_id)
+        if counters is not None and node.select_count is not None:
+            counters.reads = {**counters.reads, node.node_id: node.select_count}
+    return memory
+
+
+def is_up(status: str) -> bool:
+    """Whether pgpool sends sessions there: "waiting" is up without a session so far."""
+    return status in ("up", "waiting")

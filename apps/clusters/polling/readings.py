@@ -1,0 +1,74 @@
+"""What one look at a pgpool or a backend brought back. A figure that could not be read is None, with a reason."""
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from apps.clusters.backend_client import BackendFacts
+from apps.clusters.domain.show_rows import PoolNode
+
+State = Literal["answering", "hanging", "unreachable", "refused"]
+
+
+@dataclass(frozen=True)
+class PoolSettings:
+    """The settings of a pgpool that its figures are read by. None: not shown, or not understood."""
+
+    version: str
+    children_total: int | None
+    is_statement_level: bool
+    delay_threshold_bytes: int | None
+
+
+@dataclass(frozen=True)
+class NodeReading:
+    """A backend as one pgpool sees it. status: up, waiting, down, unused, quarantine."""
+
+    node_id: int
+    status: str
+    role: str
+    select_count: int
+
+
+@dataclass(frozen=True)
+class InstanceReading:
+    """pool_nodes: the rows of SHOW POOL_NODES where they are new; weights: the latest known lb_weight by node_id."""
+
+    instance_id: int
+    state: State
+    reason: str = ""
+    probe_ms: float | None = None
+    children_used: int | None = None
+    children_total: int | None = None
+    session_count: int | None = None
+    sessions_reason: str = ""
+    cache_hit_count: int | None = None
+    cache_miss_count: int | None = None
+    nodes: tuple[NodeReading, ...] = ()
+    pool_nodes: tuple[PoolNode, ...] = ()
+    weights: Mapping[int, float | None] = field(default_factory=dict)
+    settings: PoolSettings | None = None
+
+    @property
+    def is_answering(self) -> bool:
+        return self.state == "answering"
+
+
+@dataclass(frozen=True)
+class BackendReading:
+    """facts None: the backend did not answer, for the reason given."""
+
+    backend_id: int
+    facts: BackendFacts | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """All that came back in one turn. An instance whose look is still under way is not in it."""
+
+    at: dt.datetime
+    number: int
+    instances: tuple[InstanceReading, ...]
+    backends: tuple[BackendReading, ...]

@@ -1,0 +1,119 @@
+"""What a worker has to watch, read from the registration again at every turn: new clusters appear by themselves."""
+
+import datetime as dt
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from django.db.models import Q
+
+from apps.clusters.backend_client import BackendAddress
+from apps.clusters.models import Backend, Cluster, PgpoolInstance, Rollout
+from apps.clusters.pcp import PcpAddress
+from apps.clusters.pgpool_client import PgpoolAddress
+
+Owned = TypeVar("Owned", PgpoolInstance, Backend)
+
+# A rollout's own changes of weights are still being seen for a while after it has finished.
+ROLLOUT_ECHO = dt.timedelta(seconds=30)
+
+
+@dataclass(frozen=True)
+class WatchedInstance:
+    instance_id: int
+    name: str
+    address: PgpoolAddress
+    pcp: PcpAddress | None
+    version: str
+
+
+@dataclass(frozen=True)
+class WatchedBackend:
+    backend_id: int
+    node_id: int
+    name: str
+    application_name: str
+    address: BackendAddress
+
+
+@dataclass(frozen=True)
+class WatchedCluster:
+    """has_rollout: one is under way, or has just finished."""
+
+    cluster_id: int
+    organisation_id: int
+    instances: tuple[WatchedInstance, ...]
+    backends: tuple[WatchedBackend, ...]
+    has_rollout: bool
+    is_statement_level: bool
+    delay_threshold_bytes: int | None
+
+
+def watched_clusters(*, shard: int, shards: int, now: dt.datetime) -> tuple[WatchedCluster, ...]:
+    """The clusters of one shard: those whose key leaves the shard's number when divided by the number of shards."""
+    clusters = [one for one in Cluster.objects.order_by("pk") if one.pk % shards == shard]
+    keys = [one.pk for one in clusters]
+    instances = _by_cluster(PgpoolInstance.objects.filter(cluster_id__in=keys).order_by("name"))
+    backends = _by_cluster(Backend.objects.filter(cluster_id__in=keys).order_by("node_id"))
+    rolling_out = set(
+        Rollout.objects.filter(cluster_id__in=keys)
+        .filter(Q(state__in=Rollout.ACTIVE) | Q(finished_at__gt=now - ROLLOUT_ECHO))
+        .values_list("cluster_id", flat=True)
+    )
+    return tuple(
+        WatchedCluster(
+            cluster_id=cluster.pk,
+            organisation_id=cluster.organisation_id,
+            instances=tuple(_instance(cluster, one) for one in instances.get(cluster.pk, [])),
+            backends=tuple(_backend(cluster, one) for one in backends.get(cluster.pk, [])),
+            has_rollout=cluster.pk in rolling_out,
+            is_statement_level=cluster.is_statement_level,
+            delay_threshold_bytes=cluster.delay_threshold_bytes,
+        )
+        for cluster in clusters
+    )
+
+
+def _by_cluster(rows: Iterable[Owned]) -> dict[int, list[Owned]]:
+    found: dict[int, list[Owned]] = {}
+    for row in rows:
+        found.setdefault(row.cluster_id, []).append(row)
+    return found
+
+
+def _instance(cluster: Cluster, instance: PgpoolInstance) -> WatchedInstance:
+    return WatchedInstance(
+        instance_id=instance.pk,
+        name=instance.name,
+        address=PgpoolAddress(
+            host=instance.host,
+            port=instance.port,
+            username=cluster.username,
+            password=cluster.password,
+            sslmode=cluster.sslmode,
+        ),
+        pcp=_pcp(instance),
+        version=instance.version,
+    )
+
+
+def _pcp(instance: PgpoolInstance) -> PcpAddress | None:
+    if instance.pcp_port is None or not instance.pcp_username:
+        return None
+    return PcpAddress(instance.host, instance.pcp_port, instance.pcp_username, instance.pcp_password)
+
+
+def _backend(cluster: Cluster, backend: Backend) -> WatchedBackend:
+    return WatchedBackend(
+        backend_id=backend.pk,
+        node_id=backend.node_id,
+        name=backend.shown_name,
+        application_name=backend.application_name,
+        address=BackendAddress(
+            host=backend.asked_host,
+            port=backend.asked_port,
+            username=cluster.username,
+            password=cluster.password,
+            sslmode=cluster.sslmode,
+        ),
+    )
