@@ -142,3 +142,13 @@ def test_every_page_forbids_foreign_scripts_and_frames(client_for):
     assert answer["X-Frame-Options"] == "DENY"
     assert "<script>" not in answer.content.decode()
     assert " onclick=" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_an_address_without_its_slash_keeps_its_method(api_client, method):
+    script = api_client("admin")
+
+    answer = getattr(script, method)("/api/v1/tokens")
+
+    assert answer.status_code == 308
+    assert answer["Location"] == "/api/v1/tokens/"
