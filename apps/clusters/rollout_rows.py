@@ -114,7 +114,8 @@ def nudge(rollout_id: int) -> None:
     try:
         with current_app.connection_for_write() as broker:
             # Celery's own patience is 4 s and more, and somebody waits for the answer to their request.
-            broker.transport_options = {**broker.transport_options, "max_retries": 1, "connect_retries_timeout": 1}
+            hurry = {"max_retries": 1, "connect_retries_timeout": 1}
+            broker.transport_options = {**(broker.transport_options or {}), **hurry}
             current_app.send_task(ADVANCE_TASK, args=[rollout_id], connection=broker, retry=False, expires=10)
     except (OperationalError, OSError) as error:
         logger.warning("the broker took no nudge for rollout %s: %s", rollout_id, error)

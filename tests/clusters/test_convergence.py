@@ -1,0 +1,174 @@
+"""Whether the reads follow a verified rollout: judged on what was counted since, and never too early."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.clusters import convergence
+from apps.clusters.domain import routing
+from apps.clusters.history.append import InstanceSampleRow, NodeSampleRow, append
+from apps.clusters.models import Rollout
+from tests.clusters.rollout_scene import NOW, Scene, scene
+
+pytestmark = pytest.mark.django_db
+
+VERIFIED_AT = NOW
+
+
+@pytest.fixture
+def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        yield found
+
+
+@pytest.fixture
+def rollout(acme: Scene) -> Rollout:
+    """Verified, of weights 0 / 1 / 3."""
+    rollout = acme.request()
+    rollout.steps.update(state="verified", is_touched=True)
+    Rollout.objects.filter(pk=rollout.pk).update(state="verified", finished_at=VERIFIED_AT)
+    rollout.refresh_from_db()
+    return rollout
+
+
+def after(seconds: float) -> datetime:
+    return VERIFIED_AT + timedelta(seconds=seconds)
+
+
+def count(acme: Scene, *, until_s: float, reads: tuple[int, int, int], sessions: int) -> None:
+    """Each pgpool sends these reads in so many sessions between 2 s and until_s after the rollout was verified."""
+    for instance in acme.instances:
+        for at_s, share in ((2, 0), (until_s, 1)):
+            append(
+                nodes=[
+                    NodeSampleRow(instance.pk, node_id, after(at_s), 1000 + share * reads[node_id], None, is_up=True)
+                    for node_id in range(3)
+                ],
+                instances=[
+                    InstanceSampleRow(
+                        instance.pk, after(at_s), is_answering=True, children_used=0, session_count=share * sessions
+                    )
+                ],
+            )
+
+
+def test_reads_in_the_ratio_of_the_weights_converge(acme: Scene, rollout: Rollout) -> None:
+    count(acme, until_s=60, reads=(0, 250, 750), sessions=50)
+
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    assert rollout.converged_at == after(61)
+    assert rollout.convergence["state"] == "follows"
+    assert rollout.convergence["sessions"] == 100
+    # (1.96 / 0.10)^2 * 0.25 * 0.75 = 72.03
+    assert rollout.convergence["needed_sessions"] == 73
+    assert [(node["name"], node["observed_share"]) for node in rollout.convergence["nodes"]] == [
+        ("pg1", 0.0),
+        ("pg2", 0.25),
+        ("pg3", 0.75),
+    ]
+
+
+def test_too_few_sessions_prove_nothing_yet(acme: Scene, rollout: Rollout) -> None:
+    count(acme, until_s=60, reads=(0, 250, 750), sessions=36)  # 72 in all
+
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    assert rollout.converged_at is None
+    assert rollout.convergence["sessions"] == 72
+
+
+def test_reads_that_go_elsewhere_do_not_converge(acme: Scene, rollout: Rollout) -> None:
+    count(acme, until_s=60, reads=(0, 750, 250), sessions=200)
+
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    assert rollout.converged_at is None
+    assert rollout.convergence["state"] == "off"
+
+
+def test_without_traffic_it_says_so(acme: Scene, rollout: Rollout) -> None:
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    assert rollout.converged_at is None
+    assert rollout.convergence["state"] == "too_little_traffic"
+
+
+def test_the_first_seconds_are_not_judged_since_polls_still_count_older_reads(rollout: Rollout) -> None:
+    assert convergence.judge(rollout=rollout, now=after(3)) is None
+
+    rollout.refresh_from_db()
+    assert rollout.convergence is None
+
+
+def test_reads_before_the_rollout_do_not_count(acme: Scene, rollout: Rollout) -> None:
+    for instance in acme.instances:
+        append(nodes=[NodeSampleRow(instance.pk, node_id, after(-60), 0, None, is_up=True) for node_id in range(3)])
+    count(acme, until_s=60, reads=(0, 250, 750), sessions=50)
+
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    assert rollout.convergence["reads"] == 2000
+
+
+@pytest.mark.parametrize("state", ["failed", "rolled_back", "cancelled"])
+def test_only_verified_rollouts_are_judged(acme: Scene, rollout: Rollout, state: str) -> None:
+    Rollout.objects.filter(pk=rollout.pk).update(state=state)
+
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    assert rollout.convergence is None
+
+
+def test_after_an_hour_nobody_waits_any_more(rollout: Rollout) -> None:
+    convergence.judge_recent_rollouts(now=after(3601))
+
+    rollout.refresh_from_db()
+    assert rollout.convergence is None
+
+
+def test_a_rollout_that_a_newer_one_has_overtaken_is_not_judged(acme: Scene, rollout: Rollout) -> None:
+    for step in rollout.steps.select_related("instance", "file"):
+        assert step.instance is not None
+        Path(step.instance.delivery_path).write_text(step.file.text)
+    newer = acme.request({"0": 0, "1": 1, "2": 1})
+    newer.steps.filter(position=0).update(is_touched=True)
+
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    assert rollout.convergence is None
+
+
+def test_what_converged_once_stays_so(acme: Scene, rollout: Rollout) -> None:
+    count(acme, until_s=60, reads=(0, 250, 750), sessions=50)
+    convergence.judge_recent_rollouts(now=after(61))
+
+    convergence.judge(rollout=rollout, now=after(600))
+
+    rollout.refresh_from_db()
+    assert rollout.converged_at == after(61)
+    assert rollout.convergence["state"] == "follows"
+
+
+@pytest.mark.parametrize(
+    ("weights", "needed"),
+    [
+        ({0: 0, 1: 1, 2: 1}, 97),  # 3.8416 * 0.25 / 0.01 = 96.04
+        ({0: 0, 1: 1, 2: 3}, 73),
+        ({0: 0, 1: 0, 2: 1}, 10),  # no spread at all
+    ],
+)
+def test_the_sessions_needed_make_the_widest_band_ten_points(weights: dict[int, float], needed: int) -> None:
+    verdict = routing.verdict(weights=weights, select_counts={}, sessions=None, statement_level=False)
+
+    assert convergence.needed_draws(verdict) == needed
