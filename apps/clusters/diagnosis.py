@@ -26,20 +26,23 @@ TLS_VERIFIED = frozenset({"verify-ca", "verify-full"})
 @dataclass(frozen=True)
 class DiagnosisStep:
     name: Step
-    state: Literal["ok", "failed", "skipped"]
+    state: Literal["ok", "warning", "failed", "skipped"]
     text: str
     fix: str = ""
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All steps in order; those after a failure are skipped, but a missing privilege stops nothing."""
+    """All steps in order; those after a failure are skipped, but a missing privilege stops nothing.
+
+    Only a verified certificate makes tls "ok".
+    """
 
     steps: tuple[DiagnosisStep, ...]
 
     @property
     def is_ok(self) -> bool:
-        return all(step.state == "ok" for step in self.steps)
+        return all(step.state in ("ok", "warning") for step in self.steps)
 
     @property
     def failed(self) -> DiagnosisStep | None:
@@ -76,6 +79,7 @@ async def diagnose_backend(address: BackendAddress, *, deadline_s: float = DEADL
             role = "standby" if facts.is_in_recovery else "primary"
             text = f"signed in as {address.username}; PostgreSQL {facts.server_version}, {role}"
             _ok(found, "authenticate", text)
+            _verified(found, address)
             _privilege(found, address.username, may_monitor=facts.may_monitor)
     return _in_order(found, BACKEND_STEPS)
 
@@ -96,7 +100,7 @@ async def _reach(address: PgpoolAddress | BackendAddress, *, deadline_s: float, 
     _ok(found, "tcp", f"port {address.port} takes connections")
     try:
         if address.sslmode == "disable":
-            _ok(found, "tls", "not asked for (sslmode disable): the connection is in clear text")
+            _warn(found, "tls", "not asked for (sslmode disable): the connection is in clear text")
         else:
             _tls(found, address, await _tls_answer(reader, writer, deadline_s=deadline_s), program=program)
     except Unreachable as error:
@@ -123,17 +127,16 @@ async def _tls_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 def _tls(found: Found, address: PgpoolAddress | BackendAddress, answer: bytes, *, program: str) -> None:
     if answer == b"S":
-        is_verified = address.sslmode in TLS_VERIFIED
-        text = "offered and verified below" if is_verified else "encrypted, the certificate is not verified"
-        _ok(found, "tls", text)
+        # Whether the certificate is good is seen when signing in.
+        _warn(found, "tls", "encrypted, but the certificate is not verified (sslmode verify-full does)")
     elif answer == b"N" and address.sslmode in TLS_NEEDED:
         fix = f"ssl = on in the configuration of {program}, then restart it; or choose sslmode prefer."
         raise Unreachable("tls", f"{program} offers no TLS, but sslmode {address.sslmode} asks for it", fix)
     elif answer == b"N":
-        _ok(found, "tls", f"{program} offers no TLS: the connection is in clear text, the password is not (SCRAM)")
+        _warn(found, "tls", f"{program} offers no TLS: what is asked and answered travels in clear text")
     elif answer == b"E":
         # The refusal itself is read when signing in, without TLS.
-        _ok(found, "tls", "refused before TLS was spoken of")
+        _warn(found, "tls", "refused before TLS was spoken of")
     elif answer == b"":
         raise Unreachable("tls", "closed the connection at once", f"Look at the log of {program}.")
     else:
@@ -143,8 +146,7 @@ def _tls(found: Found, address: PgpoolAddress | BackendAddress, answer: bytes, *
 
 async def _ask_pgpool(found: Found, address: PgpoolAddress, connection: PgpoolConnection, *, deadline_s: float) -> None:
     _ok(found, "authenticate", f"signed in as {address.username}")
-    if address.sslmode in TLS_VERIFIED and connection.is_encrypted:
-        _ok(found, "tls", f"encrypted, the certificate is verified ({address.sslmode})")
+    _verified(found, address)
     asks: Mapping[Step, Callable[[], Awaitable[None]]] = {
         "privilege": lambda: _ask_privilege(found, address, connection, deadline_s=deadline_s),
         "show": lambda: _ask_show(found, connection, deadline_s=deadline_s),
@@ -193,6 +195,16 @@ def _privilege(found: Found, username: str, *, may_monitor: bool) -> None:
 
 def _ok(found: Found, name: Step, text: str) -> None:
     found[name] = DiagnosisStep(name, "ok", text)
+
+
+def _warn(found: Found, name: Step, text: str) -> None:
+    found[name] = DiagnosisStep(name, "warning", text)
+
+
+def _verified(found: Found, address: PgpoolAddress | BackendAddress) -> None:
+    """Called once signed in: libpq would not have gone on with a certificate that it was to verify and could not."""
+    if address.sslmode in TLS_VERIFIED:
+        _ok(found, "tls", f"encrypted, the certificate is verified ({address.sslmode})")
 
 
 def _failed(found: Found, error: Unreachable) -> None:

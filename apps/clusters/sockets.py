@@ -7,6 +7,7 @@ import contextlib
 import ipaddress
 import os
 import socket
+import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Literal, TypeVar
 
@@ -87,15 +88,40 @@ async def resolve(host: str, port: int, *, deadline_s: float) -> tuple[str, ...]
 
 async def _look_up(host: str, port: int, *, deadline_s: float) -> tuple[str, ...]:
     fix = f"Check the spelling and the DNS of this machine: getent hosts {host}"
-    loop = asyncio.get_running_loop()
     try:
-        found = await by_deadline(loop.getaddrinfo(host, port, type=socket.SOCK_STREAM), deadline_s=deadline_s)
+        found = await by_deadline(_in_own_thread(host, port), deadline_s=deadline_s)
     except DeadlinePassed as error:
         raise Unreachable("resolve", f"the name {host!r} was not resolved: {error}", fix) from error
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise Unreachable("resolve", f"the name {host!r} does not resolve: {reason}", fix) from error
     return tuple(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
+
+
+async def _in_own_thread(host: str, port: int) -> list[Any]:
+    """The resolver cannot be interrupted, and a loop that ends waits for the threads of asyncio: not for this one."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[list[Any]] = loop.create_future()
+
+    def settle(found: list[Any] | Exception) -> None:
+        if answer.done():
+            return
+        if isinstance(found, Exception):
+            answer.set_exception(found)
+        else:
+            answer.set_result(found)
+
+    def ask() -> None:
+        found: list[Any] | Exception
+        try:
+            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            found = error
+        with contextlib.suppress(RuntimeError):  # nobody waits any more, the loop has ended
+            loop.call_soon_threadsafe(settle, found)
+
+    threading.Thread(target=ask, name="resolver", daemon=True).start()
+    return await answer
 
 
 def _refuse_forbidden(host: str, address: str) -> None:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rest_framework.exceptions import ValidationError
 
-from apps.clusters import registration, rollouts, weight_change
+from apps.clusters import registration, registry_changes, rollouts, weight_change
 from apps.clusters.domain.weights import WeightError
 from controlplane.problems import Problem
 
@@ -19,6 +19,8 @@ def as_problems() -> Iterator[None]:
         raise ValidationError({error.field: [str(error).removeprefix(f"{error.field}: ")]}) from error
     except registration.RegistrationRefused as error:
         raise ValidationError({field: [message] for field, message in error.errors.items()}) from error
+    except registry_changes.RegistryConflict as error:
+        raise Problem("registry-conflict", 409, "The registration cannot be changed now", str(error)) from error
     except weight_change.BaseChanged as error:
         raise Problem(
             "base-changed",

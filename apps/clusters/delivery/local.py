@@ -120,6 +120,18 @@ class LocalFile:
             raise WriteFailed(f"{self.path} could not be replaced: {_words(error)}") from error
         return backup
 
+    def check_writable(self) -> None:
+        """Whether write() would have the rights it needs; nothing is written. Raises WriteFailed."""
+        if not os.access(self.path.parent, os.W_OK | os.X_OK):
+            raise WriteFailed(f"{self.path} cannot be replaced: this worker may not write in {self.path.parent}")
+        owner = self.path.stat()
+        groups = {os.getegid(), *os.getgroups()}
+        if os.geteuid() != 0 and (owner.st_uid != os.geteuid() or owner.st_gid not in groups):
+            raise WriteFailed(
+                f"{self.path} cannot be replaced: it belongs to {_user_name(owner.st_uid)}:{_group_name(owner.st_gid)},"
+                " and this worker could not keep it so"
+            )
+
     def reload(self, *, pcp: PcpAddress | None, deadline_s: float) -> ReloadReceipt:
         """Tell pgpool to read the file again, by PCP where it is known, else by SIGHUP. Raises ReloadFailed.
 

@@ -1,0 +1,40 @@
+"""One change of a cluster's registration at a time, and none under a rollout that it would pull the ground from."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from apps.clusters.models import Cluster, ClusterEvent, Rollout
+from apps.live import events
+
+
+class RegistryConflict(Exception):
+    """The registration cannot be changed so just now."""
+
+
+def locked(cluster: Cluster) -> Cluster:
+    """The row as it is now, until the transaction ends. Raises RegistryConflict when it is gone."""
+    current = Cluster.objects.select_for_update().select_related("organisation").filter(pk=cluster.pk).first()
+    if current is None:
+        raise RegistryConflict("The cluster was removed meanwhile.")
+    return current
+
+
+def refuse_during_rollout(cluster: Cluster) -> None:
+    active = cluster.rollouts.filter(state__in=Rollout.ACTIVE).first()
+    if active is not None:
+        raise RegistryConflict(f"Rollout {active.pk} is running on this cluster: wait for its end, or cancel it.")
+
+
+def record_event(cluster: Cluster, *, now: dt.datetime, title: str, detail: str, instance_name: str = "") -> None:
+    """Tell the history and the viewers of the cluster."""
+    ClusterEvent.objects.create(
+        cluster=cluster,
+        at=now,
+        kind=ClusterEvent.Kind.REGISTRY,
+        title=title,
+        detail=detail,
+        instance_name=instance_name,
+    )
+    events.announce(f"cluster.{cluster.pk}", "event")
+    events.announce(f"organisation.{cluster.organisation_id}", "registered", cluster=cluster.slug)
