@@ -238,7 +238,9 @@ def _with_deviating(pool: Pool, state: RoutingState, sentence: str) -> tuple[Rou
     if not finding:
         return state, sentence
     if state is RoutingState.OFF:
-        return state, f"{sentence}, most of all at {name}"
+        together = max(abs(pool.deviation(node_id)) for node_id in pool.up)
+        stands_out = furthest > together + TOLERANCE
+        return state, f"{sentence}, most of all at {name}" if stands_out else sentence
     return RoutingState.OFF, f"Off at {name}: {finding}; {routing_words.overall(*pool.figures())}"
 
 

@@ -6,6 +6,7 @@ The pages of one cluster count every sample of the window (history.window_counts
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection
 
@@ -60,7 +61,7 @@ def recent_of(*, sights: Iterable[Sight], now: datetime) -> Mapping[int, Recent]
     }
     if not starts:
         return {sight.cluster.pk: _recent(sight, {}, {}) for sight in known}
-    parameters = {
+    parameters: dict[str, Any] = {
         "ids": list(starts),
         "starts": list(starts.values()),
         "reach": _REACH,

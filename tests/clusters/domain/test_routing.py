@@ -214,6 +214,16 @@ def test_the_pgpool_that_is_most_off_is_named_when_all_are() -> None:
     assert found.sentence.endswith(", most of all at pgpool-2.")
 
 
+def test_none_is_named_when_all_pgpools_are_off_alike() -> None:
+    found = pooled_verdict(
+        [reading("pgpool-1", {1: 500, 2: 500}), reading("pgpool-2", {1: 510, 2: 490})],
+        statement_level=False,
+        names=NAMES,
+    )
+
+    assert found.sentence == "Off: pg3 gets 17 points less than its weight."
+
+
 def test_different_weights_are_wanted_as_a_mixture() -> None:
     mixed = [
         InstanceReading("pgpool-1", {0: 1, 1: 0}, {0: 1000, 1: 0}, 500),

@@ -1,0 +1,261 @@
+import pytest
+from django.http import Http404
+
+from apps.accounts.models import Organisation
+from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest
+from apps.clusters.queries import lookup
+from apps.clusters.queries.clusters import cluster_answer, cluster_answers
+from apps.clusters.queries.distribution import distribution
+from apps.clusters.queries.health import cluster_health, freshness
+from apps.clusters.queries.nodes import nodes_answer
+from tests.clusters.seen_cluster import NOW, ago, count, poll, register
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cluster(organisation: Organisation) -> Cluster:
+    found = register(organisation)
+    poll(found)
+    return found
+
+
+def counted(cluster: Cluster, reads: dict[int, int], **facts: int | None) -> None:
+    for instance in cluster.instances.order_by("name"):
+        count(instance, reads, **facts)  # type: ignore[arg-type]  facts are keywords of count
+
+
+def test_reads_of_all_pgpools_make_one_verdict(cluster: Cluster) -> None:
+    counted(cluster, {1: 250, 2: 750})
+
+    found = distribution(cluster=cluster, window_s=300, now=NOW)
+
+    assert found["verdict"] == {"state": "follows", "sentence": "Reads follow the weights: 25.0 / 75.0 vs 25 / 75."}
+    assert (found["reads"], found["sessions"]) == (2000, 2008)  # each 1000 ended and 4 open
+    assert (found["window_s"], found["seconds"]) == (300, 300)
+    assert [node["select_count"] for node in found["nodes"]] == [0, 500, 1500]
+    assert [node["observed_share"] for node in found["nodes"]] == [0, 0.25, 0.75]
+    assert found["band"] == pytest.approx(1.96 * (0.25 * 0.75 / 2000) ** 0.5, abs=1e-4)
+    assert [(one["instance"], one["state"], one["reads"]) for one in found["per_instance"]] == [
+        ("pgpool-1", "follows", 1000),
+        ("pgpool-2", "follows", 1000),
+    ]
+
+
+def test_the_pgpool_that_deviates_is_named(cluster: Cluster) -> None:
+    first, second = cluster.instances.order_by("name")
+    count(first, {1: 250, 2: 750})
+    count(second, {1: 600, 2: 400})
+
+    found = distribution(cluster=cluster, window_s=300, now=NOW)
+
+    assert found["verdict"]["state"] == "off"
+    assert found["verdict"]["sentence"].endswith(", most of all at pgpool-2.")
+    assert [one["state"] for one in found["per_instance"]] == ["follows", "off"]
+
+
+def test_uncounted_sessions_say_why(cluster: Cluster) -> None:
+    counted(cluster, {1: 250, 2: 750}, sessions=None)
+
+    found = distribution(cluster=cluster, window_s=300, now=NOW)
+
+    assert found["verdict"]["state"] == "too_little_traffic"
+    assert found["sessions"] is None
+    assert found["sessions_reason"] == "sessions are counted from Pgpool-II 4.3 on"
+
+
+def test_at_statement_level_reads_are_enough(cluster: Cluster) -> None:
+    Cluster.objects.update(is_statement_level=True)
+    cluster.refresh_from_db()
+    counted(cluster, {1: 250, 2: 750}, sessions=None)
+
+    assert distribution(cluster=cluster, window_s=300, now=NOW)["verdict"]["state"] == "follows"
+
+
+def test_a_change_of_weights_starts_the_window_anew(cluster: Cluster) -> None:
+    for instance in cluster.instances.all():
+        count(instance, {1: 900, 2: 100}, until=ago(120))
+        count(instance, {1: 25, 2: 75}, sessions=100, window_s=60)
+    NodeLatest.objects.update(weight_since=ago(90))
+
+    found = distribution(cluster=cluster, window_s=300, now=NOW)
+
+    assert found["start"] == ago(90)
+    assert found["reads"] == 200
+    assert found["verdict"]["state"] == "follows"
+
+
+def test_before_two_samples_nothing_is_claimed(cluster: Cluster) -> None:
+    found = distribution(cluster=cluster, window_s=300, now=NOW)
+
+    assert found["verdict"]["state"] == "too_little_traffic"
+    assert (found["reads"], found["seconds"]) == (0, 0)
+    assert [node["observed_share"] for node in found["nodes"]] == [None, None, None]
+    assert [node["weight_share"] for node in found["nodes"]] == [0, 0.25, 0.75]
+
+
+def test_a_cluster_that_was_never_polled_has_no_shares(organisation: Organisation) -> None:
+    found = distribution(cluster=register(organisation), window_s=300, now=NOW)
+
+    assert found["verdict"]["state"] == "too_little_traffic"
+    assert [node["weight_share"] for node in found["nodes"]] == [None, None, None]
+
+
+def test_a_lagging_standby_is_the_cause(cluster: Cluster) -> None:
+    BackendLatest.objects.filter(backend__node_id=2).update(replay_lag_bytes=5000, replay_lag_s=8.1)
+    counted(cluster, {0: 300, 1: 250, 2: 450})
+
+    sentence = distribution(cluster=cluster, window_s=300, now=NOW)["verdict"]["sentence"]
+
+    assert sentence == ("Off: pg3 gets 30 points less than its weight; its replay lag (8.1 s) is over delay_threshold.")
+
+
+def test_a_healthy_cluster_has_no_reasons(cluster: Cluster) -> None:
+    assert cluster_health(cluster=cluster, now=NOW) == {"state": "ok", "word": "Healthy", "reasons": []}
+    assert freshness(cluster=cluster, now=ago(-3))["state"] == "live"
+
+
+def test_reads_that_are_off_are_a_warning(cluster: Cluster) -> None:
+    assert cluster_health(cluster=cluster, now=NOW, verdict_state="off")["word"] == "Off weights"
+
+
+def test_a_pgpool_that_does_not_answer_is_a_warning_while_another_does(cluster: Cluster) -> None:
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="hanging", reason="SHOW got no answer")
+
+    found = cluster_health(cluster=cluster, now=NOW)
+
+    assert found["state"] == "warn"
+    assert found["reasons"] == ["pgpool-2 is hanging: SHOW got no answer."]
+
+
+def test_no_pgpool_answering_is_critical(cluster: Cluster) -> None:
+    InstanceLatest.objects.update(state="unreachable", reason="connection refused")
+
+    found = cluster_health(cluster=cluster, now=NOW)
+
+    assert (found["state"], found["word"]) == ("crit", "No pgpool answers")
+
+
+@pytest.mark.parametrize(
+    ("in_recovery", "word"), [([True, True, True], "No primary"), ([False, False, True], "Two primaries")]
+)
+def test_there_must_be_exactly_one_primary(cluster: Cluster, in_recovery: list[bool], word: str) -> None:
+    for node_id, is_in_recovery in enumerate(in_recovery):
+        BackendLatest.objects.filter(backend__node_id=node_id).update(is_in_recovery=is_in_recovery)
+
+    found = cluster_health(cluster=cluster, now=NOW)
+
+    assert (found["state"], found["word"]) == ("crit", word)
+
+
+def test_a_backend_that_is_down_or_lags_or_a_full_pool_is_a_warning(cluster: Cluster) -> None:
+    NodeLatest.objects.filter(node_id=1).update(status="down")
+    BackendLatest.objects.filter(backend__node_id=2).update(replay_lag_bytes=1001)
+    InstanceLatest.objects.filter(instance__name="pgpool-1").update(children_used=29)
+
+    reasons = cluster_health(cluster=cluster, now=NOW)["reasons"]
+
+    assert reasons == [
+        "pgpool-1 uses 91 % of its children.",
+        "pg2 is down.",
+        "The replay lag of pg3 (0.2 s) is over delay_threshold.",
+    ]
+
+
+def test_a_threshold_of_zero_ignores_lag(cluster: Cluster) -> None:
+    Cluster.objects.update(delay_threshold_bytes=0)
+    BackendLatest.objects.filter(backend__node_id=2).update(replay_lag_bytes=10**9)
+    cluster.refresh_from_db()
+
+    assert cluster_health(cluster=cluster, now=NOW)["state"] == "ok"
+
+
+def test_a_cluster_nobody_sees_is_stale_and_says_who_is_silent(cluster: Cluster) -> None:
+    assert freshness(cluster=cluster, now=ago(-16))["state"] == "stale"
+    assert cluster_health(cluster=cluster, now=ago(-16))["reasons"] == [
+        "Nobody asks its pgpools: the pollers of this installation are not running."
+    ]
+
+    poll(cluster, seen_at=ago(-20), answered_at=ago(60), state="unreachable", reason="connection refused")
+    found = cluster_health(cluster=cluster, now=ago(-21))
+
+    assert found["state"] == "stale"
+    assert found["reasons"][0] == "pgpool-1 is unreachable: connection refused."
+
+
+def test_a_new_cluster_collects_first(organisation: Organisation) -> None:
+    cluster = register(organisation)
+    Cluster.objects.update(created_at=NOW)
+    cluster.refresh_from_db()
+
+    assert freshness(cluster=cluster, now=ago(-5))["state"] == "collecting"
+    assert cluster_health(cluster=cluster, now=ago(-5))["state"] == "idle"
+
+    poll(cluster, seen_at=ago(-10), since=ago(-2))
+    found = freshness(cluster=cluster, now=ago(-10))
+
+    assert (found["state"], found["verdict_in_s"]) == ("collecting", 12)
+    assert freshness(cluster=cluster, now=ago(-70))["state"] == "stale"
+
+
+def test_a_cluster_is_told_without_its_passwords(cluster: Cluster) -> None:
+    found = cluster_answer(cluster=cluster, now=NOW)
+
+    assert "secret" not in repr(found)
+    assert (found["state"], found["state_word"]) == ("ok", "Healthy")
+    assert [one["name"] for one in found["pgpools"]] == ["pgpool-1", "pgpool-2"]
+    assert found["pgpools"][0]["pcp"] == {"port": 9801, "user": "pcp"}
+    assert found["pgpools"][0]["delivery"] == {"kind": "observe", "path": ""}
+    assert [(one["name"], one["role"], one["status"]) for one in found["backends"]] == [
+        ("pg1", "primary", "up"),
+        ("pg2", "standby", "up"),
+        ("pg3", "standby", "up"),
+    ]
+
+
+def test_pgpools_that_disagree_on_a_backend_are_counted(cluster: Cluster) -> None:
+    NodeLatest.objects.filter(node_id=1, instance__name="pgpool-2").update(status="down", lb_weight=0.5)
+
+    found = nodes_answer(cluster=cluster, now=NOW)["nodes"][1]
+
+    assert found["status"] == "up at 1 of 2 pgpools"
+    assert found["weight_share"] is None
+    assert [one["weight_share"] for one in found["per_instance"]] == [0.25, 0.5]
+    assert found["replay_lag_s"] == 0.2
+
+
+def test_a_backend_that_was_never_asked_says_so(organisation: Organisation) -> None:
+    node = nodes_answer(cluster=register(organisation), now=NOW)["nodes"][0]
+
+    assert (node["probe_ms"], node["reason"], node["status"]) == (None, "not asked yet", "not seen yet")
+
+
+def test_only_clusters_of_the_organisation_are_listed(
+    organisation: Organisation, other_organisation: Organisation
+) -> None:
+    register(organisation, "b")
+    register(organisation, "a")
+    register(other_organisation, "c")
+
+    assert [one["slug"] for one in cluster_answers(organisation=organisation, now=NOW)] == ["a", "b"]
+
+
+def test_the_list_takes_as_many_statements_for_many_clusters_as_for_one(
+    organisation: Organisation, django_assert_max_num_queries: object
+) -> None:
+    for number in range(8):
+        poll(register(organisation, f"c{number}"))
+
+    with django_assert_max_num_queries(4):  # type: ignore[operator]  pytest-django's fixture
+        assert len(cluster_answers(organisation=organisation, now=NOW)) == 8
+
+
+def test_another_organisations_cluster_is_not_there(caller, cluster: Cluster, other_organisation: Organisation) -> None:  # type: ignore[no-untyped-def]
+    assert lookup.cluster_of(caller=caller("viewer"), slug="orders") == cluster
+    assert lookup.instance_of(cluster=cluster, name="pgpool-1").port == 9001
+    with pytest.raises(Http404, match="has no pgpool"):
+        lookup.instance_of(cluster=cluster, name="pgpool-9")
+    with pytest.raises(Http404, match="has no cluster orders"):
+        lookup.cluster_of(caller=caller("viewer", of=other_organisation), slug="orders")
+    with pytest.raises(Http404, match="has no rollout 1"):
+        lookup.rollout_of(caller=caller("viewer"), pk=1)
