@@ -17,7 +17,7 @@ application = ProtocolTypeRouter(
     {
         "http": django_application,
         "websocket": AllowedHostsOriginValidator(
-            AuthMiddlewareStack(URLRouter([path("ws/live/", LiveConsumer.as_asgi())]))  # type: ignore[arg-type]
+            AuthMiddlewareStack(URLRouter([path("ws/live/", LiveConsumer.as_asgi())]))
         ),
     }
 )
