@@ -47,7 +47,7 @@ def rollout(subject: Subject, weights: Mapping[int, int]) -> float:
     while state in ("pending", "running", "paused"):
         if time.monotonic() - begun > WITHIN_S:
             raise CannotMeasure(f"rollout {asked['id']} is still {state} after {WITHIN_S} s")
-        time.sleep(0.03)
+        time.sleep(0.1)
         state = subject.ask(f"rollouts/{asked['id']}/")["state"]
     if state != "verified":
         raise CannotMeasure(f"rollout {asked['id']} ended {state}")
