@@ -82,6 +82,7 @@ class FakePgpool:
 
     async def __aenter__(self) -> Self:
         self._gone = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
         for port, talk in ((self.port, self._sql_session), (self.pcp_port, self._pcp_session)):
             self._servers.append(await asyncio.start_server(self._guarded(talk), self.host, port))
         self.port, self.pcp_port = (server.sockets[0].getsockname()[1] for server in self._servers)
@@ -150,6 +151,11 @@ class FakePgpool:
             found = {name: value for name, value in found.items() if name == "backend_weight0"}
         self.shown_before = dict(self.values)
         self.values.update(found)
+
+    def close_sessions(self) -> None:
+        """Close every open session, as pgpool does when a backend fails over."""
+        for writer in list(self._writers):
+            self._loop.call_soon_threadsafe(writer.transport.abort)
 
     async def _sql_session(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self.mode == "refuse":

@@ -4,6 +4,7 @@ import asyncio
 import datetime as dt
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from django.db import DataError
@@ -18,10 +19,6 @@ from apps.clusters.polling.store import store
 
 logger = logging.getLogger(__name__)
 
-EVERY_S = 2.0
-EVERY_S_WHILE_WATCHED = 1.0
-POOL_NODES_EVERY_S = 10.0
-POOL_NODES_EVERY_S_WHILE_WATCHED = 2.0
 UNFORESEEN = "Lifeguard failed while it looked; its log says how."
 # A tick waits this long for answers. Who needs longer is frozen or far away, and comes into the next tick.
 GRACE_S = 0.5
@@ -30,6 +27,16 @@ SHORTEST_PAUSE_S = 0.2
 Clock = Callable[[], dt.datetime]
 Reading = InstanceReading | BackendReading
 Look = asyncio.Task[Reading]
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds from tick to tick, and from one SHOW pool_nodes to the next; busy: someone looks, or a rollout is on."""
+
+    tick_s: float = 2.0
+    tick_busy_s: float = 1.0
+    pool_nodes_s: float = 10.0
+    pool_nodes_busy_s: float = 2.0
 
 
 class Writer(Protocol):
@@ -42,13 +49,14 @@ class ClusterWatch:
     """Runs until it is cancelled. The registration may change under way: see take."""
 
     def __init__(
-        self, cluster: WatchedCluster, *, lease: Lease, memory: ClusterMemory, writer: Writer, clock: Clock
+        self, cluster: WatchedCluster, *, lease: Lease, memory: ClusterMemory, writer: Writer, clock: Clock, pace: Pace
     ) -> None:
         self._cluster = cluster
         self._lease = lease
         self._memory = memory
         self._writer = writer
         self._clock = clock
+        self._pace = pace
         self._tick_number = 0
         self._is_watched = False
         self._had_rollout = False
@@ -77,13 +85,16 @@ class ClusterWatch:
             if key not in self._backends:
                 self._backends[key] = BackendWatch(backend)
 
+    @property
+    def _is_busy(self) -> bool:
+        return self._is_watched or self._cluster.has_rollout
+
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
             started = loop.time()
             await self.tick()
-            is_busy = self._is_watched or self._cluster.has_rollout
-            end = started + (EVERY_S_WHILE_WATCHED if is_busy else EVERY_S)
+            end = started + (self._pace.tick_busy_s if self._is_busy else self._pace.tick_s)
             await asyncio.sleep(SHORTEST_PAUSE_S)
             # A late answer is news: it does not wait for the next regular tick.
             late = [look for look in self._looks.values() if not look.done()]
@@ -126,8 +137,7 @@ class ClusterWatch:
 
     def _begin_looks(self) -> list[Look]:
         """Look at all that are not being looked at; returns the looks that are worth waiting for."""
-        is_busy = self._is_watched or self._cluster.has_rollout
-        nodes_every_s = POOL_NODES_EVERY_S_WHILE_WATCHED if is_busy else POOL_NODES_EVERY_S
+        nodes_every_s = self._pace.pool_nodes_busy_s if self._is_busy else self._pace.pool_nodes_s
         reread = self._cluster.has_rollout or self._had_rollout
         self._had_rollout = self._cluster.has_rollout
         begun: list[Look] = []

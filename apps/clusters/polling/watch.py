@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -18,7 +18,7 @@ from django.db import connections
 
 from apps.clusters.history.partitions import ensure_partitions
 from apps.clusters.polling import lease as leases
-from apps.clusters.polling.cluster_watch import Clock, ClusterWatch
+from apps.clusters.polling.cluster_watch import Clock, ClusterWatch, Pace
 from apps.clusters.polling.lease import RENEWED_EVERY_S, Lease
 from apps.clusters.polling.memory import remembered
 from apps.clusters.polling.registry import WatchedCluster, watched_clusters
@@ -48,6 +48,7 @@ class ShardWatch:
     clock: Clock
     run_s: float = 60.0
     wait_s: float = 6.0
+    pace: Pace = field(default_factory=Pace)
     is_stopping: Callable[[], bool] = lambda: False
     is_broker_silent: Callable[[], bool] = lambda: False
 
@@ -124,7 +125,12 @@ class _Run:
             if cluster_id not in self._watches:
                 memory = await self._in_thread(partial(remembered, cluster_id))
                 self._watches[cluster_id] = ClusterWatch(
-                    cluster, lease=lease, memory=memory, writer=self._in_thread, clock=self._watch.clock
+                    cluster,
+                    lease=lease,
+                    memory=memory,
+                    writer=self._in_thread,
+                    clock=self._watch.clock,
+                    pace=self._watch.pace,
                 )
             await self._watches[cluster_id].take(cluster, is_watched=f"cluster.{cluster_id}" in watched)
             if cluster_id not in self._tasks:
