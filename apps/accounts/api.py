@@ -107,7 +107,7 @@ class MeView(APIView):
 class TokenListView(APIView):
     write_role = Role.VIEWER  # everybody has tokens of their own
 
-    @extend_schema(responses=TokenPageShape, parameters=[BEFORE])
+    @extend_schema(operation_id="tokens_list", responses=TokenPageShape, parameters=[BEFORE])
     def get(self, request: Request) -> Response:
         """Your tokens; an admin sees everybody's."""
         page = page_asked_for(request, tokens_for(caller_of(request)))

@@ -1,7 +1,11 @@
 """The description of the REST interface: complete, of this version, with its errors and its ways to sign in."""
 
+import os
+
 import pytest
+from django.core.management import call_command
 from django.test import Client
+from drf_spectacular.drainage import GENERATOR_STATS
 
 from controlplane import __version__
 
@@ -41,3 +45,11 @@ def test_a_new_token_is_described_with_its_secret(description):
 
     assert made == {"$ref": "#/components/schemas/NewTokenShape"}
     assert "token" in description["components"]["schemas"]["NewTokenShape"]["properties"]
+
+
+def test_it_is_drawn_up_without_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    GENERATOR_STATS.reset()
+
+    call_command("spectacular", "--validate", "--fail-on-warn", "--file", os.devnull)
+
+    assert capsys.readouterr().err == ""
