@@ -2,13 +2,14 @@ import pytest
 from django.http import Http404
 
 from apps.accounts.models import Organisation
+from apps.clusters.history.append import NodeSampleRow, append
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest
 from apps.clusters.queries import lookup
 from apps.clusters.queries.clusters import cluster_answer, cluster_answers
 from apps.clusters.queries.distribution import distribution
 from apps.clusters.queries.health import cluster_health, freshness
 from apps.clusters.queries.nodes import nodes_answer
-from tests.clusters.seen_cluster import NOW, ago, count, poll, register
+from tests.clusters.seen_cluster import NOW, WEIGHTS, ago, count, poll, register
 
 pytestmark = pytest.mark.django_db
 
@@ -108,6 +109,52 @@ def test_a_lagging_standby_is_the_cause(cluster: Cluster) -> None:
     sentence = distribution(cluster=cluster, window_s=300, now=NOW)["verdict"]["sentence"]
 
     assert sentence == ("Off: pg3 gets 30 points less than its weight; its replay lag (8.1 s) is over delay_threshold.")
+
+
+def minutes_of_reads(cluster: Cluster, minutes: int, *, off_for: int) -> None:
+    """A sample every minute: 100 reads by weight, then half of pg3's reads at pg2."""
+    first = cluster.instances.order_by("name")[0]
+    second = third = 0
+    rows = [NodeSampleRow(first.pk, node_id, ago(60 * minutes), 0, WEIGHTS[node_id], True) for node_id in (0, 1, 2)]
+    for left in range(minutes - 1, -1, -1):
+        is_off = left < off_for
+        second, third = second + (62 if is_off else 25), third + (38 if is_off else 75)
+        counts = {0: 0, 1: second, 2: third}
+        rows += [NodeSampleRow(first.pk, node, ago(60 * left), counts[node], WEIGHTS[node], True) for node in counts]
+    append(nodes=rows)
+
+
+def test_a_verdict_that_is_off_says_since_when(cluster: Cluster) -> None:
+    Cluster.objects.update(is_statement_level=True)
+    cluster.refresh_from_db()
+    minutes_of_reads(cluster, 45, off_for=12)
+
+    sentence = distribution(cluster=cluster, window_s=300, now=NOW)["verdict"]["sentence"]
+
+    # 14:32 less 12 minutes, seen a minute later by the sample that holds the first minute
+    assert sentence == "Off: pg3 gets 37 points less than its weight since 14:21."
+
+
+def test_reads_that_were_off_since_the_weights_changed_say_so(cluster: Cluster) -> None:
+    Cluster.objects.update(is_statement_level=True)
+    cluster.refresh_from_db()
+    NodeLatest.objects.update(weight_since=ago(60 * 20))
+    minutes_of_reads(cluster, 45, off_for=30)
+
+    sentence = distribution(cluster=cluster, window_s=300, now=NOW)["verdict"]["sentence"]
+
+    assert sentence == "Off: pg3 gets 37 points less than its weight since 14:12."
+
+
+def test_reads_that_were_off_for_longer_than_an_hour_name_no_minute(cluster: Cluster) -> None:
+    Cluster.objects.update(is_statement_level=True)
+    cluster.refresh_from_db()
+    NodeLatest.objects.update(weight_since=ago(60 * 60 * 9), status_since=ago(60 * 60 * 9))
+    minutes_of_reads(cluster, 70, off_for=70)
+
+    sentence = distribution(cluster=cluster, window_s=300, now=NOW)["verdict"]["sentence"]
+
+    assert "since" not in sentence
 
 
 def test_a_healthy_cluster_has_no_reasons(cluster: Cluster) -> None:

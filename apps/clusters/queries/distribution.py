@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypedDict
 
 from apps.clusters.domain import routing
 from apps.clusters.history import InstanceWindow, window_counts
 from apps.clusters.models import Cluster, NodeLatest
+from apps.clusters.queries.deviation import off_since
 from apps.clusters.queries.sight import BackendSight, Sight, sight_of
 
 
@@ -64,13 +66,18 @@ def distribution(*, cluster: Cluster, window_s: int, now: datetime) -> Distribut
     counts = window_counts(cluster=cluster, start=start, end=now)
     weights = weights_of(sight)
     covered_s = _covered_s(counts, start, now)
-    judged = routing.pooled_verdict(
+    judge = partial(
+        routing.pooled_verdict,
         readings_of(counts, weights),
         statement_level=cluster.is_statement_level,
         names={one.backend.node_id: one.name for one in sight.backends},
         conditions=conditions_of(sight),
         window_s=_shown_window_s(covered_s, window_s),
     )
+    judged = judge()
+    since = off_since(cluster=cluster, judged=judged, changed_at=changed_at(sight), start=start, now=now)
+    if since is not None:
+        judged = judge(off_since=since)
     return {
         "verdict": {"state": judged.state, "sentence": judged.sentence},
         "sessions": None if judged.sessions is None else round(judged.sessions),
@@ -88,8 +95,13 @@ def distribution(*, cluster: Cluster, window_s: int, now: datetime) -> Distribut
 
 def window_start(*, sight: Sight, window_s: int, now: datetime) -> datetime:
     """The window's start, after the latest change of weights or status: reads from before obeyed other rules."""
-    changes = [max(node.weight_since, node.status_since) for node in sight.nodes]
-    return min(max([now - timedelta(seconds=window_s), *changes]), now)
+    asked = now - timedelta(seconds=window_s)
+    return min(max(asked, changed_at(sight) or asked), now)
+
+
+def changed_at(sight: Sight) -> datetime | None:
+    """When weights or the status of a backend changed latest, as any pgpool saw it."""
+    return max((max(node.weight_since, node.status_since) for node in sight.nodes), default=None)
 
 
 def weights_of(sight: Sight) -> dict[int, dict[int, float]]:
