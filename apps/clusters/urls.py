@@ -6,6 +6,8 @@ from apps.clusters.views import detail, registration, rollouts, settings, weight
 
 urlpatterns = [
     path("clusters/register/", registration.register_cluster, name="cluster-register"),
+    path("clusters/register/test/", registration.register_test, name="cluster-register-test"),
+    path("clusters/register/pgpool/", registration.register_pgpool_row, name="cluster-register-pgpool"),
     path("clusters/<slug:slug>/", detail.cluster_overview, name="cluster"),
     path("clusters/<slug:slug>/now/", detail.cluster_now, name="cluster-now"),
     path("clusters/<slug:slug>/saturation/", detail.cluster_saturation, name="cluster-saturation"),
@@ -15,11 +17,12 @@ urlpatterns = [
     path("clusters/<slug:slug>/weights/", weights.weights_editor, name="cluster-weights"),
     path("clusters/<slug:slug>/weights/preview/", weights.weights_preview, name="cluster-weights-preview"),
     path("clusters/<slug:slug>/settings/", settings.cluster_settings, name="cluster-settings"),
+    path("clusters/<slug:slug>/settings/name/", settings.change_name, name="cluster-name"),
     path("clusters/<slug:slug>/settings/credentials/", settings.change_credentials, name="cluster-credentials"),
     path("clusters/<slug:slug>/settings/places/", settings.change_places, name="cluster-places"),
     path("clusters/<slug:slug>/settings/pgpools/", settings.add_pgpool, name="cluster-pgpool-add"),
-    path("clusters/<slug:slug>/settings/pgpools/<str:name>/delivery/", settings.change_delivery, name="cluster-delivery"),
-    path("clusters/<slug:slug>/settings/pgpools/<str:name>/remove/", settings.remove_pgpool, name="cluster-pgpool-remove"),
+    path("clusters/<slug:slug>/settings/pgpools/<int:pk>/", settings.change_pgpool, name="cluster-pgpool"),
+    path("clusters/<slug:slug>/settings/pgpools/<int:pk>/remove/", settings.remove_pgpool, name="cluster-pgpool-drop"),
     path("clusters/<slug:slug>/settings/remove/", settings.remove_cluster, name="cluster-remove"),
     path("rollouts/", rollouts.rollout_list, name="rollout-list"),
     path("rollouts/<int:pk>/", rollouts.rollout_detail, name="rollout"),

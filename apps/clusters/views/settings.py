@@ -1,59 +1,170 @@
 """The settings of one cluster: what is registered, and each change to it."""
 
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
+from apps.clusters import registry_changes
+from apps.clusters.forms.changes import CredentialsForm, NameForm, PlacesForm, RemovalForm
+from apps.clusters.forms.pgpools import PgpoolChangeForm, PgpoolForm, delivery_directories
+from apps.clusters.forms.refusals import sentence
+from apps.clusters.models import Cluster, PgpoolInstance
 from apps.clusters.queries import lookup
-from apps.clusters.views.detail import cluster_context
+from apps.clusters.registration import RegistrationRefused
+from apps.clusters.registry_changes import RegistryConflict
+from apps.clusters.views.settings_page import settings_page
 
 
+class ChangeForm(Protocol):
+    """refuse: put what the story refused beside its fields; give back what no field is for."""
+
+    def is_valid(self) -> bool: ...
+
+    def refuse(self, errors: Mapping[str, str]) -> list[str]: ...
+
+
+@never_cache
 @page()
 def cluster_settings(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    return settings_page(request, caller, lookup.cluster_of(caller=caller, slug=slug))
+
+
+@require_POST
+@page(Role.ADMIN)
+def change_name(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
-    context = {**cluster_context(caller, cluster, "settings"), "instances": cluster.instances.order_by("pk")}
-    return render(request, "clusters/cluster_settings.html", context)
+    return _change(request, caller, cluster, "naming", NameForm(request.POST), "The name is changed.")
 
 
 @require_POST
 @page(Role.ADMIN)
 def change_credentials(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
-    return _back(caller, slug)
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    form = CredentialsForm(request.POST)
+    return _change(request, caller, cluster, "credentials", form, "The new credentials work and are stored.")
 
 
 @require_POST
 @page(Role.ADMIN)
 def change_places(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
-    return _back(caller, slug)
+    """Zones of pgpools and backends, and where Lifeguard asks a backend."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    form = PlacesForm(request.POST, cluster=cluster)
+    return _change(request, caller, cluster, "places", form, "The zones and addresses are stored.")
 
 
 @require_POST
 @page(Role.ADMIN)
 def add_pgpool(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
-    return _back(caller, slug)
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    form = PgpoolForm(request.POST, prefix="new", directories=delivery_directories(caller.organisation.slug))
+
+    def add() -> None:
+        registry_changes.add_instance(caller=caller, cluster=cluster, wanted=form.wanted(), now=timezone.now())
+
+    return _attempt(request, caller, cluster, ("new_pgpool", form), add, "The pgpool is watched from now on.")
 
 
 @require_POST
 @page(Role.ADMIN)
-def change_delivery(request: HttpRequest, caller: Caller, slug: str, name: str) -> HttpResponse:
-    return _back(caller, slug)
+def change_pgpool(request: HttpRequest, caller: Caller, slug: str, pk: int) -> HttpResponse:
+    """Its address, its PCP, how its pgpool.conf is delivered."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    instance = _instance_of(cluster, pk)
+    directories = delivery_directories(caller.organisation.slug)
+    form = PgpoolChangeForm(request.POST, instance=instance, directories=directories)
+
+    def change() -> None:
+        registry_changes.change_instance(caller=caller, instance=instance, changes=form.changes(), now=timezone.now())
+
+    return _attempt(request, caller, cluster, ("changed_pgpool", form), change, f"{instance.name} is changed.")
 
 
 @require_POST
 @page(Role.ADMIN)
-def remove_pgpool(request: HttpRequest, caller: Caller, slug: str, name: str) -> HttpResponse:
-    return _back(caller, slug)
+def remove_pgpool(request: HttpRequest, caller: Caller, slug: str, pk: int) -> HttpResponse:
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    instance = _instance_of(cluster, pk)
+    try:
+        registry_changes.remove_instance(caller=caller, instance=instance, now=timezone.now())
+    except RegistryConflict as error:
+        return settings_page(request, caller, cluster, {"refusals": [sentence(str(error))]}, status=409)
+    messages.success(request, f"{instance.name} is no longer watched. It and its pgpool.conf stay as they are.")
+    return _done(caller, cluster)
 
 
 @require_POST
 @page(Role.ADMIN)
 def remove_cluster(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
-    return _back(caller, slug)
-
-
-def _back(caller: Caller, slug: str) -> HttpResponse:
-    answer = redirect("cluster-settings", organisation=caller.organisation.slug, slug=slug)
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    form = RemovalForm(request.POST, expected=cluster.slug)
+    if not form.is_valid():
+        return settings_page(request, caller, cluster, {"removal": form}, status=422)
+    try:
+        registry_changes.remove_cluster(caller=caller, cluster=cluster, now=timezone.now())
+    except RegistryConflict as error:
+        return settings_page(request, caller, cluster, {"refusals": [sentence(str(error))]}, status=409)
+    messages.success(request, f"{cluster.name} is removed. Its pgpools and their files stay as they are.")
+    answer = redirect("fleet", organisation=caller.organisation.slug)
     answer.status_code = 303
     return answer
+
+
+def _change(
+    request: HttpRequest,
+    caller: Caller,
+    cluster: Cluster,
+    part: str,
+    form: NameForm | CredentialsForm | PlacesForm,
+    done: str,
+) -> HttpResponse:
+    """A form whose changes are those of the cluster as a whole."""
+
+    def change() -> None:
+        registry_changes.change_cluster(caller=caller, cluster=cluster, changes=form.changes(), now=timezone.now())
+
+    return _attempt(request, caller, cluster, (part, form), change, done)
+
+
+def _attempt(
+    request: HttpRequest,
+    caller: Caller,
+    cluster: Cluster,
+    part: tuple[str, ChangeForm],
+    story: Callable[[], None],
+    done: str,
+) -> HttpResponse:
+    """Call the story if its form is filled in well; what it refuses is told on that part of the page."""
+    name, form = part
+    if not form.is_valid():
+        return settings_page(request, caller, cluster, {name: form}, status=422)
+    try:
+        story()
+    except RegistrationRefused as error:
+        others = form.refuse(error.errors)
+        return settings_page(request, caller, cluster, {name: form, "refusals": others}, status=422)
+    except RegistryConflict as error:
+        return settings_page(request, caller, cluster, {name: form, "refusals": [sentence(str(error))]}, status=409)
+    messages.success(request, done)
+    return _done(caller, cluster)
+
+
+def _done(caller: Caller, cluster: Cluster) -> HttpResponse:
+    answer = redirect("cluster-settings", organisation=caller.organisation.slug, slug=cluster.slug)
+    answer.status_code = 303
+    return answer
+
+
+def _instance_of(cluster: Cluster, pk: int) -> PgpoolInstance:
+    instance = cluster.instances.filter(pk=pk).first()
+    if instance is None:
+        raise Http404(f"{cluster.name} has no such pgpool; it may have been removed meanwhile.")
+    return instance

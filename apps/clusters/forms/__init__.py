@@ -1,0 +1,1 @@
+"""Forms of the pages that register a cluster and change what is registered."""

@@ -1,0 +1,45 @@
+"""One backend: its availability zone, and where Lifeguard asks it if pgpool reaches it elsewhere."""
+
+from typing import Any
+
+from django import forms
+
+from apps.clusters.cluster_wanted import BackendWanted
+from apps.clusters.forms import fields
+from apps.clusters.models import Backend
+
+
+class BackendForm(forms.Form):
+    """described: how the backend was shown, kept so that a refused form can show it again."""
+
+    described = forms.CharField(required=False, max_length=400, widget=forms.HiddenInput)
+    az = fields.az()
+    address = fields.text("Ask it at", max_length=260, required=False, placeholder="as pgpool does")
+
+    def __init__(self, *args: Any, node_id: int, **kwargs: Any) -> None:
+        super().__init__(*args, prefix=f"backend-{node_id}", **kwargs)
+        self.node_id = node_id
+
+    @classmethod
+    def of(cls, backend: Backend) -> "BackendForm":
+        """Filled in with what is registered."""
+        return cls(node_id=backend.node_id, initial={"az": backend.az, "address": direct_address(backend)})
+
+    def clean_address(self) -> str:
+        address: str = self.cleaned_data["address"]
+        host, colon, port = address.rpartition(":")
+        if address and not (colon and host and port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+            raise forms.ValidationError("Give host:port, as 10.0.4.31:5432, or leave it empty.")
+        return address
+
+    def wanted(self) -> BackendWanted:
+        host, _, port = self.cleaned_data["address"].rpartition(":")
+        return BackendWanted(self.node_id, host.strip("[]"), int(port) if port else None, self.cleaned_data["az"])
+
+
+def direct_address(backend: Backend) -> str:
+    """Empty while Lifeguard asks the backend where pgpool does."""
+    if not backend.direct_host and backend.direct_port is None:
+        return ""
+    host = f"[{backend.asked_host}]" if ":" in backend.asked_host else backend.asked_host
+    return f"{host}:{backend.asked_port}"

@@ -1,0 +1,93 @@
+"""The settings page as a whole, around whichever of its forms was just refused."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from apps.accounts.access import Caller
+from apps.accounts.models import Membership
+from apps.accounts.roles import Role
+from apps.clusters.forms.changes import CredentialsForm, NameForm, PlacesForm, RemovalForm
+from apps.clusters.forms.pgpools import PgpoolChangeForm, PgpoolForm, delivery_directories
+from apps.clusters.models import Cluster, InstanceLatest, PgpoolInstance
+from apps.clusters.queries.sight import InstanceSight, sight_of
+from apps.clusters.views.detail import cluster_context
+
+# State of a pgpool -> how the word is drawn.
+_STATES = {
+    InstanceLatest.State.ANSWERING: "ok",
+    InstanceLatest.State.HANGING: "crit",
+    InstanceLatest.State.UNREACHABLE: "crit",
+    InstanceLatest.State.REFUSED: "warn",
+}
+
+
+@dataclass(frozen=True)
+class PgpoolRow:
+    """form, removal: None for those who may not change it. is_refused: its form comes back with errors."""
+
+    instance: PgpoolInstance
+    mark: str
+    state: str
+    reason: str
+    form: PgpoolChangeForm | None
+    is_refused: bool
+
+
+def settings_page(
+    request: HttpRequest,
+    caller: Caller,
+    cluster: Cluster,
+    refused: Mapping[str, Any] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """refused: forms by the name of their part, and `refusals`, sentences that belong to no field."""
+    given = dict(refused or {})
+    sight = sight_of(cluster)
+    context: dict[str, Any] = {
+        **cluster_context(caller, cluster, "settings"),
+        "admins": _admins(caller),
+        "backends": [one.backend for one in sight.backends],
+        "pgpools": [_row(caller, one, given.get("changed_pgpool")) for one in sight.instances],
+        "is_last": len(sight.instances) == 1,
+        "is_refused": status >= 400,
+    }
+    if caller.may(Role.ADMIN):
+        context |= _forms(caller, cluster)
+    return render(request, "clusters/cluster_settings.html", context | given, status=status)
+
+
+def _forms(caller: Caller, cluster: Cluster) -> dict[str, Any]:
+    directories = delivery_directories(caller.organisation.slug)
+    return {
+        "naming": NameForm(initial={"name": cluster.name}),
+        "credentials": CredentialsForm(initial={"username": cluster.username, "sslmode": cluster.sslmode}),
+        "places": PlacesForm(None, cluster=cluster),
+        "new_pgpool": PgpoolForm(prefix="new", initial={"port": 9999}, directories=directories),
+        "removal": RemovalForm(expected=cluster.slug),
+    }
+
+
+def _row(caller: Caller, one: InstanceSight, refused: PgpoolChangeForm | None) -> PgpoolRow:
+    latest = one.latest
+    is_refused = refused is not None and refused.instance.pk == one.instance.pk
+    form = refused if is_refused else None
+    if form is None and caller.may(Role.ADMIN):
+        form = PgpoolChangeForm(instance=one.instance, directories=delivery_directories(caller.organisation.slug))
+    return PgpoolRow(
+        instance=one.instance,
+        mark=_STATES.get(InstanceLatest.State(latest.state), "idle") if latest else "idle",
+        state=latest.state if latest else "waiting",
+        reason=latest.reason if latest else "not asked yet",
+        form=form,
+        is_refused=is_refused,
+    )
+
+
+def _admins(caller: Caller) -> list[str]:
+    """Who can help somebody who may only look."""
+    memberships = Membership.objects.filter(organisation=caller.organisation, role=Role.ADMIN, user__is_active=True)
+    return list(memberships.order_by("user__email").values_list("user__email", flat=True)[:5])
