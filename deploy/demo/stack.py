@@ -116,6 +116,9 @@ def start_all(where: Place) -> Settings:
             redis.wait_until_it_answers()
         with told("a PostgreSQL primary, two standbys and three Pgpool-II"):
             lab_is_up.result()
+            keeper = keeping.keeper_of(where.directory)
+            if keeper is not None:
+                lab.belongs_to(keeper.pid)
     environment = lifeguard_environment(where, settings, lab.addresses)
     with told("tables of Lifeguard"):
         full = {**os.environ, **environment}

@@ -14,7 +14,7 @@ from deploy.lab import account as places
 from deploy.lab import ledger, plan, processes, shared_memory
 from deploy.lab.backends import BackendFailed, Backends
 from deploy.lab.binaries import find_binaries
-from deploy.lab.ledger import Entry
+from deploy.lab.ledger import Claim, Entry
 from deploy.lab.pgpools import PgpoolFailed, Pgpools
 from deploy.lab.plan import Backend, Pgpool, Plan
 from deploy.lab.shared_memory import Holdings
@@ -47,8 +47,7 @@ class Lab:
         self.num_init_children = num_init_children
         self.binaries = find_binaries()
         self.account = places.server_account()
-
-    # - What stands -
+        self._owner: processes.Process | None = None
 
     @property
     def addresses(self) -> dict[str, Any]:
@@ -73,13 +72,12 @@ class Lab:
     def status(self) -> list[ServerStatus]:
         return [self._status(server) for server in self.plan.servers]
 
-    # - All of it -
-
     def up(self) -> None:
         """Bring everything up, or back up; a port that somebody took meanwhile is replaced."""
         self.root.mkdir(parents=True, exist_ok=True)
         with self._locked():
             self._end_leftovers()
+            ledger.write_claim(self._private(), Claim(self.root, self._owner))
             for attempt in range(1, TRIES + 1):
                 try:
                     self._start_all(self._draw_up())
@@ -88,6 +86,12 @@ class Lab:
                         raise
                 else:
                     return
+
+    def belongs_to(self, pid: int) -> None:
+        """Once this process is gone, the lab is a leftover that the next `up` of any lab on this machine ends."""
+        self._owner = processes.look_up(pid)
+        if (self.root / "lab.json").exists():
+            ledger.write_claim(self._private(), Claim(self.root, self._owner))
 
     def down(self) -> None:
         """Stop everything; no process, socket or shared memory stays."""
@@ -101,7 +105,8 @@ class Lab:
             self._end_leftovers()
             private = self._private()
             shutil.rmtree(private / "s", ignore_errors=True)
-            (private / ledger.NAME).unlink(missing_ok=True)
+            for name in (ledger.NAME, ledger.CLAIM):
+                (private / name).unlink(missing_ok=True)
             if not any(private.iterdir()):
                 private.rmdir()
 
@@ -116,8 +121,6 @@ class Lab:
         """Undo every fault: all servers run, no replay is paused, every pgpool shows every backend up."""
         with self._locked():
             self._start_all(self.plan)
-
-    # - Faults -
 
     def stop(self, name: str) -> None:
         """The clean end that an administrator gives."""
@@ -160,8 +163,6 @@ class Lab:
 
     def resume_replay(self, name: str) -> None:
         self._ask(name, "SELECT pg_wal_replay_resume()")
-
-    # - Inside -
 
     def _ask(self, name: str, query: str) -> None:
         server = self.plan.server(name)

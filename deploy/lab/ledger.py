@@ -11,6 +11,7 @@ from deploy.lab.account import SHARED, Account
 from deploy.lab.shared_memory import Holdings
 
 NAME = "started.json"
+CLAIM = "claim.json"
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,47 @@ def bury(entry: Entry, account: Account) -> None:
     shared_memory.release(entry.holdings, account)
 
 
+@dataclass(frozen=True)
+class Claim:
+    """Whose lab this is. owner: the process it must not outlive, None if it may outlive everybody."""
+
+    root: Path
+    owner: processes.Process | None
+
+    def is_abandoned(self) -> bool:
+        if not self.root.exists():
+            return True
+        found = processes.look_up(self.owner.pid) if self.owner else None
+        return self.owner is not None and (found is None or found.started != self.owner.started)
+
+
+def write_claim(private: Path, claim: Claim) -> None:
+    owner = {"pid": claim.owner.pid, "started": claim.owner.started} if claim.owner else None
+    draft = private / f"{CLAIM}.draft"
+    draft.write_text(json.dumps({"root": str(claim.root), "owner": owner}), encoding="utf-8")
+    draft.replace(private / CLAIM)
+
+
+def read_claim(private: Path) -> Claim | None:
+    try:
+        content = json.loads((private / CLAIM).read_text(encoding="utf-8"))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+    known = content["owner"]
+    owner = processes.Process(pid=known["pid"], parent=0, state="", started=known["started"]) if known else None
+    return Claim(root=Path(content["root"]), owner=owner)
+
+
 def sweep(account: Account, *, own: Path) -> None:
-    """Bury the orphans of labs that were killed, of any clone on this machine; living labs are left alone."""
+    """Bury the labs that were killed or abandoned, of any clone on this machine; the others are left alone."""
     for path in SHARED.glob(f"lifeguard-*/{NAME}"):
         private = path.parent
-        if private != own and path.stat().st_uid == own.stat().st_uid:
-            entries = read(private)
-            if entries and not any(entry.is_alive() for entry in entries.values()):
-                for entry in entries.values():
-                    bury(entry, account)
-                path.unlink(missing_ok=True)
-                shutil.rmtree(private / "s", ignore_errors=True)  # their sockets
+        if private == own or path.stat().st_uid != own.stat().st_uid:
+            continue
+        entries, claim = read(private), read_claim(private)
+        is_dead = bool(entries) and not any(entry.is_alive() for entry in entries.values())
+        if is_dead or (claim is not None and claim.is_abandoned()):
+            for entry in entries.values():
+                bury(entry, account)
+            path.unlink(missing_ok=True)
+            shutil.rmtree(private / "s", ignore_errors=True)  # their sockets

@@ -1,5 +1,6 @@
 """The real cluster that all tests of this folder share, and the care that each leaves it as it was."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ NUM_INIT_CHILDREN = 32
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A primary, two standbys and three pgpools, up for the whole run. A test that changes it asks for restored_lab."""
     lab = Lab(tmp_path_factory.mktemp("lab"), pgpool_count=3, num_init_children=NUM_INIT_CHILDREN)
+    lab.belongs_to(os.getpid())
     try:
         lab.up()
         yield lab

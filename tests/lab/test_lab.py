@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -174,3 +175,22 @@ def test_children_of_a_killed_pgpool_are_ended_by_the_next_up(tmp_path: Path, wa
         assert node(lab, 0, 0)["status"] == "up"
     finally:
         lab.forget()
+
+
+def test_a_lab_whose_owner_died_is_ended_by_the_next_up_of_another_lab(tmp_path: Path, wait_until: Wait) -> None:
+    owner = subprocess.Popen(["sleep", "600"])
+    orphan, other = (Lab(tmp_path / name, pgpool_count=1, num_init_children=4) for name in ("orphan", "other"))
+    try:
+        orphan.belongs_to(owner.pid)
+        orphan.up()
+        owner.kill()
+        owner.wait()
+
+        other.up()
+
+        assert [server.state for server in orphan.status()] == ["stopped"] * 4
+        assert [server.state for server in other.status()] == ["running"] * 4
+    finally:
+        owner.kill()
+        orphan.forget()
+        other.forget()
