@@ -104,7 +104,7 @@ def question_of(wanted: ClusterWanted) -> Question:
 def own_database() -> tuple[str, int] | None:
     """Where Lifeguard's own PostgreSQL listens: no cluster may be made of it."""
     database = settings.DATABASES["default"]
-    host, port = str(database.get("HOST") or ""), database.get("PORT") or 5432
+    host, port = str(database.get("HOST") or ""), str(database.get("PORT") or 5432)
     return None if not host or host.startswith("/") else (host, int(port))
 
 

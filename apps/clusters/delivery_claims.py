@@ -68,7 +68,9 @@ def _suitable_file(found: PgpoolFindings, *, organisation_slug: str, taken: Coll
     conf = pgpool_conf.parse(file.read().text)
     _same_pgpool(found, conf)
     file.check_writable()
-    others = PgpoolInstance.objects.filter(delivery_target=str(path)).exclude(pk=found.asked.instance_id)
+    others = PgpoolInstance.objects.filter(delivery_target=str(path))
+    if found.asked.instance_id is not None:
+        others = others.exclude(pk=found.asked.instance_id)
     if path in taken or others.exists():
         raise _Unsuitable(f"{wanted.path} is delivered to for another pgpool already: one pgpool, one file")
     return path

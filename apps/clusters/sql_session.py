@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,16 +110,17 @@ async def _connect(target: SqlTarget, addresses: tuple[str, ...]) -> psycopg.Asy
 async def _connect_with(
     target: SqlTarget, addresses: tuple[str, ...], *, sslmode: str
 ) -> psycopg.AsyncConnection[tuple[Any, ...]]:
-    parameters: Mapping[str, str | int] = {
-        "host": ",".join([target.host] * len(addresses)),
-        "hostaddr": ",".join(addresses),
-        "port": target.port,
-        "user": target.username,
-        "password": target.password,
-        "dbname": target.database,
-        "sslmode": sslmode,
-        "gssencmode": "disable",
-        "application_name": "lifeguard",
-    }
     # prepare_threshold: the sixth identical SHOW would be prepared, which pgpool passes on to PostgreSQL.
-    return await psycopg.AsyncConnection.connect(autocommit=True, prepare_threshold=None, **parameters)
+    return await psycopg.AsyncConnection.connect(
+        autocommit=True,
+        prepare_threshold=None,
+        host=",".join([target.host] * len(addresses)),
+        hostaddr=",".join(addresses),
+        port=target.port,
+        user=target.username,
+        password=target.password,
+        dbname=target.database,
+        sslmode=sslmode,
+        gssencmode="disable",
+        application_name="lifeguard",
+    )
