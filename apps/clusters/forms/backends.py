@@ -1,8 +1,10 @@
 """One backend: its availability zone, and where Lifeguard asks it if pgpool reaches it elsewhere."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from apps.clusters.cluster_wanted import BackendWanted
 from apps.clusters.forms import fields
@@ -16,14 +18,11 @@ class BackendForm(forms.Form):
     az = fields.az()
     address = fields.text("Ask it at", max_length=260, required=False, placeholder="as pgpool does")
 
-    def __init__(self, *args: Any, node_id: int, **kwargs: Any) -> None:
-        super().__init__(*args, prefix=f"backend-{node_id}", **kwargs)
+    def __init__(
+        self, data: QueryDict | None = None, *, node_id: int, initial: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(data, prefix=f"backend-{node_id}", initial=dict(initial or {}))
         self.node_id = node_id
-
-    @classmethod
-    def of(cls, backend: Backend) -> "BackendForm":
-        """Filled in with what is registered."""
-        return cls(node_id=backend.node_id, initial={"az": backend.az, "address": direct_address(backend)})
 
     def clean_address(self) -> str:
         address: str = self.cleaned_data["address"]

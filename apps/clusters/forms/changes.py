@@ -1,6 +1,6 @@
 """Forms of the settings page: each changes one thing that is registered."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -88,7 +88,7 @@ class PlacesForm:
         for name, message in errors.items():
             kind, _, rest = name.partition(".")
             position, _, field = rest.partition(".")
-            among: list[Any] = {"pgpools": zones, "backends": backends}.get(kind, [])
+            among: Sequence[forms.Form] = zones if kind == "pgpools" else backends if kind == "backends" else ()
             index = int(position) if position.isdigit() else len(among)
             if index >= len(among) or not beside(among[index], "az" if field == "az" else "address", message):
                 others.append(sentence(message))

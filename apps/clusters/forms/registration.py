@@ -94,11 +94,12 @@ class RegistrationForm:
     @property
     def problems(self) -> list[str]:
         """Every error with its field in words, for where the fields themselves are not drawn again."""
-        found = [(f"Pgpool {each.number}: ", each) for each in self.given_pgpools]
-        found += [(f"Backend {each.node_id}: ", each) for each in self.backends]
+        parts: list[tuple[str, forms.Form]] = [("", self.cluster)]
+        parts += [(f"Pgpool {each.number}: ", each) for each in self.given_pgpools]
+        parts += [(f"Backend {each.node_id}: ", each) for each in self.backends]
         return [
             f"{of}{part.fields[name].label}: {' '.join(map(str, errors))}"
-            for of, part in [("", self.cluster), *found]
+            for of, part in parts
             for name, errors in part.errors.items()
         ]
 
