@@ -47,6 +47,11 @@ def take_step(
     *, rollout: Rollout, step: RolloutStep, action: StepAction, holder: str, clock: Callable[[], datetime]
 ) -> None:
     """Do the action and store what came of it. Raises rollout_rows.LeaseLost."""
+    is_restoring = isinstance(action, Restore | ConfirmRestored)
+    if not is_restoring and step.attempts >= rollout_plan.ATTEMPTS[type(action)]:
+        reason = f"given up: {step.attempts} tries ended without an outcome; look at the log of the worker"
+        _store_failure(rollout, step, action, holder, ActionFailed(reason, is_final=True), now=clock())
+        return
     # The try is counted, and the instance marked as touched, before anything happens: whoever goes on after a crash
     # must know of it.
     is_touched = step.is_touched or isinstance(action, Write)

@@ -193,6 +193,17 @@ def test_a_worker_killed_at_any_point_is_continued_by_another(pair: Scene, look:
     assert pair.texts() == [conf_text(weights=("0", "1", "3"))] * 2
 
 
+def test_an_action_that_kills_every_worker_is_given_up(pair: Scene) -> None:
+    rollout = pair.request()
+    rollout.steps.filter(position=0).update(attempts=15)
+
+    pair.advance(rollout)
+
+    assert rollout.state == "failed"
+    assert "15 tries ended without an outcome" in rollout.halt_reason
+    assert pair.texts() == [conf_text()] * 2
+
+
 @pytest.mark.parametrize("after_halt", range(1, 6))
 def test_a_worker_killed_while_restoring_is_continued_by_another(pair: Scene, after_halt: int) -> None:
     rollout = pair.request()

@@ -1,0 +1,171 @@
+"""Rollouts on real pgpools: the file is in force everywhere, reads follow, and faults end as they should."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from django.utils import timezone
+
+from apps.accounts.access import Caller
+from apps.clusters import rollouts, weight_change
+from apps.clusters.models import Cluster, Rollout
+from apps.clusters.weight_change import BaseChanged
+from deploy.lab import Lab
+from tests.lab.registered import register_lab
+
+pytestmark = pytest.mark.django_db
+
+Wait = Callable[..., None]
+
+
+@dataclass
+class Registered:
+    lab: Lab
+    cluster: Cluster
+    caller: Caller
+
+    def request(self, *weights: int, base: str = "known") -> Rollout:
+        return weight_change.request_weights(
+            caller=self.caller,
+            cluster=self.cluster,
+            weights={str(node_id): weight for node_id, weight in enumerate(weights)},
+            base=base,
+            now=timezone.now(),
+        )
+
+    def advance(self, rollout: Rollout) -> Rollout:
+        rollouts.advance(rollout_id=rollout.pk, holder="test", clock=timezone.now)
+        rollout.refresh_from_db()
+        return rollout
+
+    def states(self, rollout: Rollout) -> list[str]:
+        return list(rollout.steps.order_by("position").values_list("state", flat=True))
+
+    def story(self, rollout: Rollout) -> str:
+        """What happened, for whoever reads a failure."""
+        return "\n".join(f"{line.instance_name}: {line.text}" for line in rollout.log.order_by("pk"))
+
+    def shown_weights(self) -> list[list[float]]:
+        return [[float(row["lb_weight"]) for row in self.lab.pgpools.nodes(each)] for each in self.lab.plan.pgpools]
+
+    def select_counts(self) -> list[int]:
+        """Reads per backend over all pgpools, since they started."""
+        rows = [self.lab.pgpools.nodes(pgpool) for pgpool in self.lab.plan.pgpools]
+        return [sum(int(nodes[node_id]["select_cnt"]) for nodes in rows) for node_id in range(3)]
+
+    def read_in_new_sessions(self, count: int) -> list[int]:
+        """Send reads in so many sessions over all pgpools; how many reads each backend got."""
+        before = self.select_counts()
+        with ThreadPoolExecutor(max_workers=6) as pool:
+            list(pool.map(self._one_session, range(count)))
+        return [later - earlier for earlier, later in zip(before, self.select_counts(), strict=True)]
+
+    def _one_session(self, number: int) -> None:
+        pgpool, app = self.lab.plan.pgpools[number % 3], self.lab.addresses["app"]
+        with psycopg.connect(
+            host=pgpool.host, port=pgpool.port, user=app["username"], password=app["password"],
+            dbname=app["database"], autocommit=True, prepare_threshold=None, sslmode="disable", connect_timeout=20,
+        ) as connection:  # fmt: skip
+            for turn in range(3):
+                # Each text is new, so that the query cache answers none of them.
+                connection.execute(b"SELECT balance + %d FROM accounts WHERE id = 1" % (number * 10 + turn))
+
+
+@pytest.fixture
+def orders(restored_lab: Lab, db: None, settings: Any) -> Registered:
+    return Registered(restored_lab, *register_lab(restored_lab, settings))
+
+
+def test_new_weights_are_in_force_on_every_pgpool_and_new_sessions_follow_them(orders: Registered) -> None:
+    rollout = orders.advance(orders.request(0, 1, 0))
+
+    assert rollout.state == "verified", orders.story(rollout)
+    assert orders.shown_weights() == [[0, 1, 0]] * 3
+    reads = orders.read_in_new_sessions(30)
+    assert reads[2] == 0
+    assert reads[1] >= 90, reads
+
+    again = orders.advance(orders.request(0, 0, 1))
+
+    assert again.state == "verified", orders.story(again)
+    assert orders.shown_weights() == [[0, 0, 1]] * 3
+    reads = orders.read_in_new_sessions(30)
+    assert reads[1] == 0
+    assert reads[2] >= 90, reads
+
+
+def test_a_file_keeps_its_owner_its_mode_and_everything_but_the_weights(orders: Registered) -> None:
+    conf = Path(orders.lab.plan.pgpools[0].conf)
+    before, text = conf.stat(), conf.read_text()
+
+    rollout = orders.advance(orders.request(0, 3, 1))
+
+    assert rollout.state == "verified", orders.story(rollout)
+    after = conf.stat()
+    assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
+    changed = set(conf.read_text().splitlines()) ^ set(text.splitlines())
+    assert {line.split("=")[0].strip() for line in changed} == {"backend_weight1", "backend_weight2"}
+
+
+def test_a_rollback_brings_the_first_weights_back(orders: Registered) -> None:
+    first = orders.advance(orders.request(0, 1, 0))
+    assert first.state == "verified", orders.story(first)
+
+    back = rollouts.request_rollback(caller=orders.caller, rollout=first, now=timezone.now())
+    orders.advance(back)
+
+    assert back.state == "verified", orders.story(back)
+    assert orders.shown_weights() == [[0, 0.5, 0.5]] * 3
+
+
+def test_a_file_edited_by_hand_is_refused_until_the_caller_takes_it_over(orders: Registered) -> None:
+    orders.advance(orders.request(0, 1, 0))
+    conf = Path(orders.lab.plan.pgpools[1].conf)
+    orders.lab.account.file(conf, conf.read_text() + "log_connections = on\n")
+
+    with pytest.raises(BaseChanged) as refused:
+        orders.request(0, 1, 1)
+
+    assert [(each["instance"], each["name"]) for each in refused.value.differences] == [("pgpool-2", "log_connections")]
+    rollout = orders.advance(orders.request(0, 1, 1, base="live"))
+    assert rollout.state == "verified", orders.story(rollout)
+    assert "log_connections = on" in conf.read_text()
+
+
+def test_a_pgpool_frozen_in_a_rollout_gives_the_others_their_old_file_back(orders: Registered) -> None:
+    rollout = orders.request(0, 1, 0)
+    orders.lab.freeze("pgpool-2")
+
+    orders.advance(rollout)
+
+    assert rollout.state == "failed", orders.story(rollout)
+    assert orders.states(rollout) == ["restored", "restore_pending", "skipped"]
+    assert [float(row["lb_weight"]) for row in orders.lab.pgpools.nodes(orders.lab.plan.pgpools[0])] == [0, 0.5, 0.5]
+    assert rollout.halt_reason.startswith("pgpool-2: ")
+
+    orders.lab.resume("pgpool-2")
+    rollouts.advance(
+        rollout_id=rollout.pk, holder="later", clock=lambda: timezone.now() + timedelta(minutes=1), sleep=lambda s: None
+    )
+    rollout.refresh_from_db()
+
+    assert rollout.state == "rolled_back", orders.story(rollout)
+    assert orders.shown_weights() == [[0, 0.5, 0.5]] * 3
+
+
+def test_reads_can_be_moved_away_from_a_standby_that_is_down(orders: Registered, wait_until: Wait) -> None:
+    orders.lab.stop("pg3")
+    wait_until(
+        lambda: all(orders.lab.pgpools.nodes(each)[2]["status"] == "down" for each in orders.lab.plan.pgpools),
+        "every pgpool knows that pg3 is down",
+    )
+
+    rollout = orders.advance(orders.request(0, 1, 0))
+
+    assert rollout.state == "verified", orders.story(rollout)
+    assert orders.shown_weights() == [[0, 1, 0]] * 3
