@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any, NoReturn
 
 from django.core.exceptions import PermissionDenied
@@ -96,10 +97,16 @@ def _body(error: exceptions.APIException) -> dict[str, object]:
         }
     return {
         "type": f"urn:lifeguard:{str(error.default_code).replace('_', '-')}",
-        "title": str(error.default_detail).rstrip("."),
+        "title": _title(error),
         "status": error.status_code,
         "detail": str(error.detail),
     }
+
+
+def _title(error: exceptions.APIException) -> str:
+    """DRF leaves a place for the method open in some of its words."""
+    words = str(error.default_detail).rstrip(".")
+    return HTTPStatus(error.status_code).phrase if "{" in words else words
 
 
 def _flat(detail: Any, field: str = "") -> list[dict[str, str]]:

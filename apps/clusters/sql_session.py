@@ -15,7 +15,7 @@ from apps.clusters.sockets import DeadlinePassed, Unreachable, accepts_tcp, by_d
 
 # Part of a connection's deadline kept for finding out whether the machine at least takes a TCP connection.
 PROBE_SHARE = 0.15
-PROBE_AT_MOST_S = 0.3
+PROBE_AT_MOST_S = 0.5
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ async def test_a_wrong_password_is_refused_and_never_repeated(pgpool: FakePgpool
 
 async def test_the_sql_port_given_for_the_pcp_port_is_recognised(pgpool: FakePgpool) -> None:
     with pytest.raises(PcpError) as caught:
-        await process_count(address_of(pgpool, port=pgpool.port), deadline_s=1.0)
+        await process_count(address_of(pgpool, port=pgpool.port), deadline_s=2.0)
 
     assert caught.value.step == "authenticate"
 

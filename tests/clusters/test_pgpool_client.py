@@ -119,11 +119,11 @@ async def test_a_program_that_never_accepts_is_named_as_silent() -> None:
     with silent_port() as port:
         started = time.monotonic()
         with pytest.raises(PgpoolUnreachable) as caught:
-            await connect(PgpoolAddress("127.0.0.1", port, "lifeguard", "secret"), deadline_s=0.5)
+            await connect(PgpoolAddress("127.0.0.1", port, "lifeguard", "secret"), deadline_s=3)
 
     assert time.monotonic() - started < SLACK_S
     assert caught.value.step == "authenticate"
-    assert "within 0.5 s" in caught.value.reason
+    assert "within 3 s" in caught.value.reason
 
 
 async def test_a_closed_port_is_a_tcp_failure() -> None:
@@ -210,7 +210,7 @@ async def test_a_diagnosis_names_the_step_that_fails_and_skips_the_rest(
 ) -> None:
     pgpool.mode = mode
 
-    diagnosis = await diagnose(address_of(pgpool), deadline_s=1.0 if mode == "hang" else SLACK_S)
+    diagnosis = await diagnose(address_of(pgpool), deadline_s=2.0 if mode == "hang" else SLACK_S)
 
     failed = diagnosis.failed
     assert failed is not None

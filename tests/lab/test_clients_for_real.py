@@ -142,7 +142,7 @@ async def test_a_frozen_pgpool_is_given_up_at_the_deadline_by_every_channel(rest
     with pytest.raises(PgpoolUnreachable) as on_kept:
         await kept.show("SHOW pool_nodes", deadline_s=SHORT_S)
     with pytest.raises(PgpoolUnreachable) as on_new:
-        await connect(pgpool_address(restored_lab), deadline_s=SHORT_S)
+        await connect(pgpool_address(restored_lab), deadline_s=3)
     with pytest.raises(PcpError):
         await node_info(pcp_address(restored_lab), deadline_s=SHORT_S)
 

@@ -1,0 +1,101 @@
+"""What servers say when a connection fails, as they were seen to say it, and the line that mends it."""
+
+import pytest
+
+from apps.clusters.domain.connection_trouble import Place, quoted_identifier, short, trouble_of
+
+PGPOOL = Place("pgpool", "pool.example", 9999, "lifeguard", "postgres")
+BACKEND = Place("backend", "pg1.example", 5432, "lifeguard", "postgres")
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "step", "reason", "fix"),
+    [
+        (
+            PGPOOL,
+            'FATAL:  SCRAM authentication failed\nDETAIL:  pool_passwd file does not contain an entry for "lifeguard"',
+            "authenticate",
+            "pool_passwd has no entry for lifeguard",
+            "lifeguard:TEXT<password>",
+        ),
+        (
+            PGPOOL,
+            'ERROR:  authentication failed\nDETAIL:  username "lifeguard" or password does not exist in backend',
+            "authenticate",
+            "the password of lifeguard was not accepted",
+            "ALTER ROLE lifeguard PASSWORD",
+        ),
+        (
+            PGPOOL,
+            "ERROR:  failed to authenticate with backend using SCRAM\nDETAIL:  valid password not found",
+            "authenticate",
+            "no password of lifeguard to sign in to the backends with",
+            "pool_passwd",
+        ),
+        (
+            PGPOOL,
+            "FATAL:  failed to create a backend 0 connection\nDETAIL:  not executing failover",
+            "authenticate",
+            "has no backend to give a session to",
+            "search_primary_node_timeout",
+        ),
+        (PGPOOL, "FATAL:  Sorry, too many clients already", "authenticate", "no free connection", "num_init_children"),
+        (BACKEND, "FATAL:  sorry, too many clients already", "authenticate", "no free connection", "max_connections"),
+        (
+            PGPOOL,
+            'unrecognized configuration parameter "pool_nodes"',
+            "show",
+            "is a PostgreSQL server, not a pgpool",
+            "port of pgpool",
+        ),
+        (
+            BACKEND,
+            'FATAL:  password authentication failed for user "lifeguard"',
+            "authenticate",
+            "the password of lifeguard was not accepted",
+            "ALTER ROLE lifeguard PASSWORD",
+        ),
+        (
+            BACKEND,
+            'FATAL:  no pg_hba.conf entry for host "10.0.0.9", user "lifeguard", database "postgres", no encryption',
+            "authenticate",
+            "pg_hba.conf does not let lifeguard in",
+            "host postgres lifeguard <address of this machine>/32 scram-sha-256",
+        ),
+        (
+            BACKEND,
+            "server does not support SSL, but SSL was required",
+            "tls",
+            "offers no TLS",
+            "ssl = on in postgresql.conf",
+        ),
+        (BACKEND, "ERROR:  permission denied for function x", "privilege", "may not read", "GRANT pg_monitor"),
+    ],
+)
+def test_a_known_message_names_its_step_and_its_mending(
+    place: Place, text: str, step: str, reason: str, fix: str
+) -> None:
+    trouble = trouble_of(text, place, otherwise="show")
+
+    assert trouble.step == step
+    assert reason in trouble.reason
+    assert fix in trouble.fix
+
+
+def test_an_unknown_message_keeps_its_own_words_and_the_step_it_came_up_in() -> None:
+    trouble = trouble_of("ERROR:  the moon is full", PGPOOL, otherwise="show")
+
+    assert (trouble.step, trouble.reason, trouble.fix) == ("show", "ERROR: the moon is full", "")
+
+
+def test_a_message_is_told_on_one_line_without_its_preamble() -> None:
+    said = 'connection failed: connection to server at "127.0.0.1", port 1 failed: FATAL:  no\nDETAIL:  really'
+
+    assert short(said) == "FATAL: no DETAIL: really"
+
+
+@pytest.mark.parametrize(
+    ("name", "written"), [("lifeguard", "lifeguard"), ("Life-Guard", '"Life-Guard"'), ('a"b', '"a""b"')]
+)
+def test_a_role_is_quoted_as_sql_wants_it(name: str, written: str) -> None:
+    assert quoted_identifier(name) == written
