@@ -182,11 +182,13 @@ def _difference(config: LiveConfig, expected: Known) -> list[Difference]:
 
 
 def weights_of(conf: PgpoolConf) -> dict[int, float]:
-    """node_id -> backend_weight as pgpool reads it: a text that is no number counts as 0."""
-    return {
-        node_id: _as_pgpool_reads(conf.get(f"backend_weight{node_id}") or DEFAULT_WEIGHT)
-        for node_id in conf.backend_node_ids()
-    }
+    """node_id -> backend_weight as pgpool reads it: a text that is no number, and none at all, count as 0."""
+    return {node_id: _as_pgpool_reads(weight_text(conf, node_id)) for node_id in conf.backend_node_ids()}
+
+
+def weight_text(conf: PgpoolConf, node_id: int) -> str:
+    value = conf.get(f"backend_weight{node_id}")
+    return DEFAULT_WEIGHT if value is None else value
 
 
 def _as_pgpool_reads(value: str) -> float:

@@ -143,7 +143,7 @@ def _refuse_nonsense(text: str) -> None:
     conf = pgpool_conf.parse(text)
     total = 0.0
     for node_id in conf.backend_node_ids():
-        value = conf.get(f"backend_weight{node_id}") or revisions.DEFAULT_WEIGHT
+        value = revisions.weight_text(conf, node_id)
         try:
             weight = float(value)
         except ValueError:
