@@ -70,6 +70,9 @@ class Fanout:
         if not self._tasks:
             self._tasks = [asyncio.ensure_future(self._listen()), asyncio.ensure_future(self._mark())]
 
+    def viewers_of(self, topic: str) -> frozenset[Viewer]:
+        return frozenset(self._viewers.get(topic, ()))
+
     async def remove(self, viewer: Viewer) -> None:
         for topic in viewer.topics:
             followers = self._viewers.get(topic, set())
@@ -111,7 +114,7 @@ class Fanout:
             heard_at = loop.time()
             if message["type"] == "pmessage":
                 topic = message["channel"].decode().removeprefix(CHANNEL_PREFIX)
-                for viewer in self._viewers.get(topic, ()):
+                for viewer in self.viewers_of(topic):
                     viewer.offer(topic, message["data"].decode())
         raise redis.TimeoutError(f"Redis said nothing for {SILENT_AFTER_S:.0f} s")
 
