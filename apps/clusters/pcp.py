@@ -221,8 +221,10 @@ def _number(fields: list[str], index: int) -> int:
 
 
 def _node(node_id: int, fields: list[str]) -> PcpNode:
-    """Fields of 4.3 and later (12) and of 4.1, 4.2 (10), after the leading word."""
+    """Fields of 4.6 (13), of 4.3 (12) and of 4.1, 4.2 (10), after the leading word."""
     values = fields[1:]
+    if len(values) == 13:
+        del values[9]  # says whether the delay before it is bytes or time
     if len(values) == 12:
         hostname, port, status, quarantine, pg_status, weight, role, pg_role, _delay, state, sync, changed = values
     elif len(values) == 10:

@@ -1,9 +1,13 @@
 """PCP, spoken natively: answers, refusals, other programs' ports, frozen ones."""
 
 import asyncio
+import datetime as dt
 import socket
+import struct
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +16,7 @@ from tests.fake_pgpool import FakePgpool
 
 SLACK_S = 10.0
 PASSWORD = "secret"
+CAPTURED = Path(__file__).parent.parent / "captured"
 
 
 @pytest.fixture
@@ -22,6 +27,34 @@ async def pgpool() -> AsyncIterator[FakePgpool]:
 
 def address_of(pgpool: FakePgpool, *, password: str = PASSWORD, port: int | None = None) -> PcpAddress:
     return PcpAddress(pgpool.host, port or pgpool.pcp_port, pgpool.pcp_username, password)
+
+
+@asynccontextmanager
+async def replay(version: str) -> AsyncIterator[int]:
+    """Answers as a real pgpool of this version did when it was asked about its two backends."""
+    lines = (CAPTURED / version / "pcp_node_info.messages").read_bytes().splitlines()
+    described = [line.partition(b" ")[2] for line in lines]
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        def answer(kind: bytes, payload: bytes) -> None:
+            writer.write(kind + struct.pack("!i", len(payload) + 4) + payload)
+
+        while (kind := await reader.read(1)) not in (b"", b"X"):
+            await reader.readexactly(struct.unpack("!i", await reader.readexactly(4))[0] - 4)
+            if kind == b"M":
+                answer(b"m", b"salt")
+            elif kind == b"R":
+                answer(b"r", b"AuthenticationOK\0")
+            elif kind == b"L":
+                answer(b"l", b"CommandComplete\x002\0")
+            else:
+                for _ in range(3):
+                    answer(b"i", described.pop(0))
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
 
 
 async def test_every_backend_is_described_as_pgpool_sees_it(pgpool: FakePgpool) -> None:
@@ -36,6 +69,21 @@ async def test_every_backend_is_described_as_pgpool_sees_it(pgpool: FakePgpool) 
         (2, "up", "standby", 0.75),
     ]
     assert nodes[1].replication_state is None
+
+
+async def test_a_backend_of_pgpool_4_6_is_described_with_one_field_more() -> None:
+    async with replay("pgpool-4.6.1") as port:
+        nodes = await node_info(PcpAddress("127.0.0.1", port, "pcp", PASSWORD), deadline_s=SLACK_S)
+
+    assert [(node.port, node.status, node.role, node.pg_role, node.weight_share) for node in nodes] == [
+        (28753, "up", "primary", "primary", 0),
+        (31000, "up", "standby", "standby", 0.5),  # 1073741823.5 / RAND_MAX
+    ]
+    assert [(node.replication_state, node.replication_sync_state) for node in nodes] == [
+        (None, None),
+        ("streaming", "async"),
+    ]
+    assert nodes[0].last_status_change == dt.datetime.fromtimestamp(1795290954, tz=dt.UTC)
 
 
 async def test_children_are_counted(pgpool: FakePgpool) -> None:
