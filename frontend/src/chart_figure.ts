@@ -1,8 +1,8 @@
 /** What Plotly is told to draw: data and layout from traces and a theme. Pure, tested without a browser. */
 import { eventMarks, type Limit, limitMarks, missingMarks } from "./chart_marks";
 import { type ChartTheme, isDashed, tokenOf, withAlpha } from "./chart_theme";
-import { axisTicks, boundaries, clip, latestS, stackedColumns, stretches, type Trace, usualStepS, withGaps } from "./traces";
-import { axisFigure } from "./values";
+import { axisTicks, boundaries, clip, latestS, stackedColumns, stretches, thinned, type Trace, usualStepS, withGaps } from "./traces";
+import { axisFigure, isBytes } from "./values";
 import type { ChartEvent } from "./wire";
 
 export interface Picture {
@@ -10,6 +10,10 @@ export interface Picture {
   readonly traces: readonly Trace[];
   /** Wanted shares over time, one trace per node (kind share). */
   readonly wanted: readonly Trace[];
+  /** Dashed below the lines: the same some time earlier. */
+  readonly compared: readonly Trace[];
+  /** Of several values that fall on one spot, the highest is drawn and not their mean. */
+  readonly keepsPeaks: boolean;
   readonly unit: string;
   readonly startS: number;
   readonly endS: number;
@@ -39,9 +43,22 @@ const TOLERANCE = 0.03;
 const TICK_STEPS_S = [10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 14_400, 43_200, 86_400] as const;
 
 export function figureOf(picture: Picture, theme: ChartTheme): Figure {
-  const clipped = { ...picture, traces: clippedTo(picture.traces, picture.startS), wanted: clippedTo(picture.wanted, picture.startS) };
+  const { startS } = picture;
+  const traces = drawnTraces(picture);
+  const clipped = { ...picture, traces, wanted: clippedTo(picture.wanted, startS), compared: clippedTo(picture.compared, startS) };
   const data = picture.kind === "share" ? shareData(clipped, theme) : lineData(clipped, theme);
   return { data, layout: layoutOf(clipped, theme) };
+}
+
+/** More spots than this per line only make noise of it. */
+const LINE_POINTS = 180;
+
+/** What of the lines is drawn: those in view; lines (not areas) with as many points as can be told apart. */
+export function drawnTraces(picture: Pick<Picture, "kind" | "traces" | "startS" | "endS" | "keepsPeaks">): Trace[] {
+  const inView = clippedTo(picture.traces, picture.startS);
+  if (picture.kind === "share") return inView;
+  const stepS = (picture.endS - picture.startS) / LINE_POINTS;
+  return inView.map((trace) => ({ ...trace, points: thinned(trace.points, stepS, picture.keepsPeaks) }));
 }
 
 function clippedTo(traces: readonly Trace[], startS: number): Trace[] {
@@ -57,21 +74,25 @@ export function gapSOf(answered: readonly Trace[]): number {
 }
 
 function lineData(picture: Picture, theme: ChartTheme): object[] {
-  return picture.traces.map((trace, position) => {
-    const points = withGaps(trace.points, picture.gapS);
-    return {
-      x: points.map((point) => point[0] * 1000),
-      y: points.map((point) => point[1]),
-      mode: "lines",
-      connectgaps: false,
-      line: {
-        color: theme[tokenOf(trace, position)],
-        width: 1.75,
-        dash: isDashed(trace, position) ? "6px,2px" : "solid",
-      },
-      hoverinfo: "none",
-    };
-  });
+  const references = picture.compared.map((trace) => ({
+    ...lineOf(trace, picture.gapS, { color: theme["text-3"], width: 1.25, dash: "5px,3px" }),
+    hoverinfo: "skip",
+  }));
+  const lines = picture.traces.map((trace, position) => ({
+    ...lineOf(trace, picture.gapS, {
+      color: theme[tokenOf(trace, position)],
+      width: 1.75,
+      dash: isDashed(trace, position) ? "6px,2px" : "solid",
+    }),
+    hoverinfo: "none",
+  }));
+  return [...references, ...lines];
+}
+
+function lineOf(trace: Trace, gapS: number, line: object): object {
+  const points = withGaps(trace.points, gapS);
+  const x = points.map((point) => point[0] * 1000);
+  return { x, y: points.map((point) => point[1]), mode: "lines", connectgaps: false, line };
 }
 
 function shareData(picture: Picture, theme: ChartTheme): object[] {
@@ -191,7 +212,7 @@ function xAxis(picture: Picture, theme: ChartTheme): object {
 }
 
 function yAxis(picture: Picture, theme: ChartTheme): object {
-  const ticks = axisTicks(picture.axisEnd);
+  const ticks = axisTicks(picture.axisEnd, isBytes(picture.unit));
   return {
     range: [0, picture.axisEnd * 1.001],
     tickvals: ticks,

@@ -14,7 +14,46 @@ export interface Marks {
 
 const NO_MARKS: Marks = { shapes: [], annotations: [] };
 
-/** A dotted line per event and its letter at the top edge. */
+/** Events whose letters would cover one another, or be too many, share a box: "B–D". */
+export interface EventGroup {
+  readonly label: string;
+  readonly events: readonly ChartEvent[];
+}
+
+const MOST_BOXES = 6;
+/** Widths of a box as parts of the chart's width: one letter, and two with a dash. */
+const LETTER_WIDTH = 0.05;
+const RANGE_WIDTH = 0.09;
+
+export function grouped(events: readonly ChartEvent[], windowS: number): EventGroup[] {
+  const byTime = events.toSorted((one, other) => one.t - other.t);
+  let groups = byTime.map((event) => groupOf([event]));
+  for (;;) {
+    const spaces = groups.slice(1).map((group, index) => spaceS(groups[index] ?? group, group, windowS));
+    const narrowest = Math.min(...spaces);
+    if (!(narrowest < 0) && groups.length <= MOST_BOXES) return groups;
+    const first = spaces.indexOf(narrowest);
+    const joined = groupOf(groups.slice(first, first + 2).flatMap((group) => group.events));
+    groups = groups.toSpliced(first, 2, joined);
+  }
+}
+
+function groupOf(events: readonly ChartEvent[]): EventGroup {
+  const letters = [...new Set([events[0]?.letter ?? "", events.at(-1)?.letter ?? ""])];
+  return { events, label: letters.join("–") };
+}
+
+function centreS(group: EventGroup): number {
+  return ((group.events[0]?.t ?? 0) + (group.events.at(-1)?.t ?? 0)) / 2;
+}
+
+/** Seconds left between two boxes; below 0 they cover one another. */
+function spaceS(one: EventGroup, other: EventGroup, windowS: number): number {
+  const width = (group: EventGroup): number => (group.events.length > 1 ? RANGE_WIDTH : LETTER_WIDTH);
+  return centreS(other) - centreS(one) - ((width(one) + width(other)) / 2) * windowS;
+}
+
+/** A dotted line per event, and its letter at the top edge. */
 export function eventMarks(events: readonly ChartEvent[], startS: number, endS: number, theme: ChartTheme): Marks {
   const seen = events.filter((event) => event.t >= startS && event.t <= endS);
   const shapes = seen.map((event) => ({
@@ -27,12 +66,12 @@ export function eventMarks(events: readonly ChartEvent[], startS: number, endS: 
     y1: 1,
     line: { color: theme["text-3"], width: 1, dash: "2px,3px" },
   }));
-  const annotations = seen.map((event) => ({
-    x: event.t * 1000,
+  const annotations = grouped(seen, endS - startS).map((group) => ({
+    x: centreS(group) * 1000,
     y: 1,
     xref: "x",
     yref: "paper",
-    text: `<b>${event.letter}</b>`,
+    text: `<b>${group.label}</b>`,
     showarrow: false,
     yanchor: "middle",
     bgcolor: theme.surface,

@@ -6,10 +6,12 @@ const POINTS = 360;
 
 export class SeriesUnavailable extends Error {}
 
-export function seriesUrl(source: string, page: string, metric: string, startS: number): string {
+/** Without an end, up to now. */
+export function seriesUrl(source: string, page: string, metric: string, startS: number, endS?: number): string {
   const url = new URL(source, page);
   if (metric) url.searchParams.set("metric", metric);
   url.searchParams.set("start", new Date(startS * 1000).toISOString());
+  if (endS !== undefined) url.searchParams.set("end", new Date(endS * 1000).toISOString());
   if (!url.searchParams.has("points")) url.searchParams.set("points", String(POINTS));
   return url.href;
 }

@@ -3,16 +3,20 @@
  *
  * kind: `line` (default) or `share` (stacked to 100 %). window-s: seconds shown (default 900). topic: whose pushed points
  * to take (`cluster.7`; any if left out). unit: instead of the answer's. wanted-metric: for shares, the metric that holds
- * the wanted ones. events-id: id of a JSON script with [{letter, t, text}]. limit, limit-text: a line that means
- * something. axis-end: where the axis ends at first. The time of the figures is written into the panel's `.at`.
+ * the wanted ones. beside-metric: the same lines in another unit, for the readout. compare-s, compare-label: also draw
+ * what was there so many seconds earlier. subject: the name of the line of the whole cluster. keeps-peaks: draw the
+ * highest of values that fall together, not their mean. events-id: id of a JSON script with [{letter, t, text}]. limit,
+ * limit-text: a line that means something. axis-end: where the axis ends at first. The time of the figures is written
+ * into the panel's `.at`, and beside it stands what switches to a table.
  */
-import { CONFIG, figureOf, gapSOf, type Picture } from "./chart_figure";
-import { fillReadout, problemNote, readout, spokenSummary, tableOf } from "./chart_parts";
+import { carriedOver, type Feed, fetchFeed, NOTHING_YET, type Wishes, withPushed } from "./chart_feed";
+import { CONFIG, drawnTraces, figureOf, type Picture } from "./chart_figure";
+import { fillReadout, type Layer, problemNote, readout, SHARE_WIDTH, spokenSummary, tableOf } from "./chart_parts";
 import { chartTheme, loadPlotly } from "./chart_theme";
 import { element } from "./elements";
-import { fetchSeries, SeriesUnavailable, seriesUrl } from "./series_request";
-import { append, carryOver, grownEnd, keyOf, latestS, type Trace, tracesOf } from "./traces";
-import { clockUtc } from "./values";
+import { SeriesUnavailable } from "./series_request";
+import { grownEnd, keyOf, latestS } from "./traces";
+import { clockUtc, isBytes } from "./values";
 import type { ChartEvent, PointsMessage } from "./wire";
 
 const DEFAULT_WINDOW_S = 900;
@@ -25,12 +29,8 @@ interface PlotElement extends HTMLDivElement {
 
 export class TimeSeriesChart extends HTMLElement {
   static readonly observedAttributes = ["window-s", "src", "metric"];
-  private traces: readonly Trace[] = [];
-  private wanted: readonly Trace[] = [];
-  private unit = "";
-  private endS = 0;
+  private feed: Feed = NOTHING_YET;
   private axisEnd = 0;
-  private gapS = 0;
   private fetchedMs = 0;
   private drawnMs = 0;
   private cursorS: number | null = null;
@@ -66,14 +66,29 @@ export class TimeSeriesChart extends HTMLElement {
   disconnectedCallback(): void {
     this.listening.abort();
     this.fetching.abort();
+    this.toggle.remove();
     void loadPlotly().then((plotly) => plotly.purge(this.plot));
   }
 
   attributeChangedCallback(_name: string, before: string | null): void {
     if (!this.isConnected || before === null) return;
-    this.traces = [];
+    this.feed = NOTHING_YET;
     this.axisEnd = this.leastAxisEnd();
     void this.load();
+  }
+
+  private wishes(): Wishes {
+    const given = (name: string): string => this.getAttribute(name) ?? "";
+    return {
+      source: given("src"),
+      metric: given("metric"),
+      windowS: this.windowS(),
+      wantedMetric: given("wanted-metric"),
+      besideMetric: given("beside-metric"),
+      compareS: Number(given("compare-s")) || 0,
+      compareLabel: given("compare-label"),
+      subject: given("subject"),
+    };
   }
 
   private windowS(): number {
@@ -93,16 +108,9 @@ export class TimeSeriesChart extends HTMLElement {
     this.fetching = new AbortController();
     const { signal } = this.fetching;
     try {
-      const metrics = [this.getAttribute("metric") ?? "", this.getAttribute("wanted-metric")];
-      const startS = Date.now() / 1000 - this.windowS();
-      const urls = metrics.map((metric) => metric === null ? null : seriesUrl(this.getAttribute("src") ?? "", location.href, metric, startS));
-      const [answer, wanted] = await Promise.all(urls.map((url) => (url === null ? null : fetchSeries(url, signal))));
-      if (signal.aborted || !answer) return;
-      this.gapS = gapSOf(tracesOf(answer));
-      this.traces = carryOver(tracesOf(answer), this.traces);
-      this.wanted = wanted ? carryOver(tracesOf(wanted), this.wanted) : [];
-      this.unit = this.getAttribute("unit") ?? answer.unit;
-      this.endS = Math.max(answer.end, latestS(this.traces) ?? 0);
+      const fetched = await fetchFeed(this.wishes(), Date.now() / 1000, signal);
+      if (signal.aborted) return;
+      this.feed = carriedOver(fetched, this.feed);
       this.fetchedMs = Date.now();
       this.arrived();
     } catch (error) {
@@ -114,7 +122,12 @@ export class TimeSeriesChart extends HTMLElement {
     this.removeAttribute("aria-busy");
     this.problem?.remove();
     this.problem = null;
-    this.values.replaceChildren(...readout(this.traces, this.isShare()), this.toggle);
+    const { traces, compared, beside } = this.feed;
+    const valueWidth = this.isShare() ? SHARE_WIDTH : beside.length > 0 ? "w12" : "w7";
+    this.values.replaceChildren(...readout(traces, compared, valueWidth));
+    const place = this.placeOfTime();
+    if (place) place.before(this.toggle);
+    else this.values.append(this.toggle);
     this.scheduleDraw();
   }
 
@@ -131,12 +144,11 @@ export class TimeSeriesChart extends HTMLElement {
   private push(message: PointsMessage): void {
     const topic = this.getAttribute("topic");
     if (topic !== null && topic !== message.topic) return;
-    const pushed = message.points[this.getAttribute("metric") ?? ""] ?? [];
-    const known = new Set(this.traces.map((trace) => trace.key));
-    const strangers = pushed.map(keyOf).filter((key) => !known.has(key) && !this.unknownKeys.has(key));
-    this.traces = append(this.traces, pushed);
-    this.wanted = append(this.wanted, message.points[this.getAttribute("wanted-metric") ?? ""] ?? []);
-    this.endS = Math.max(this.endS, latestS(this.traces) ?? 0);
+    const wishes = this.wishes();
+    const known = new Set(this.feed.traces.map((trace) => trace.key));
+    const keys = (message.points[wishes.metric] ?? []).map(keyOf);
+    const strangers = keys.filter((key) => !known.has(key) && !this.unknownKeys.has(key));
+    this.feed = withPushed(this.feed, wishes, message.points);
     // A backend or pgpool that this chart has not met has its name with the API.
     strangers.forEach((key) => this.unknownKeys.add(key));
     if (strangers.length > 0 || this.isDue()) void this.load();
@@ -162,30 +174,52 @@ export class TimeSeriesChart extends HTMLElement {
     this.isDrawPending = false;
     if (!this.isConnected) return;
     this.drawnMs = Date.now();
-    this.axisEnd = this.isShare() ? 1 : grownEnd(this.traces, this.axisEnd);
+    const countsBytes = isBytes(this.unit());
+    const shown = [...drawnTraces(this.picture()), ...this.feed.compared];
+    this.axisEnd = this.isShare() ? 1 : grownEnd(shown, this.axisEnd, countsBytes);
     const { data, layout } = figureOf(this.picture(), chartTheme());
     const isFirst = this.plot.querySelector(".sk") !== null;
     if (isFirst) this.plot.replaceChildren();
     await plotly.react(this.plot, data, layout, CONFIG);
     if (isFirst) this.followCursor();
     this.showValues();
-    if (!this.table.hidden) this.table.replaceChildren(tableOf(this.traces, this.unit));
+    if (!this.table.hidden) this.table.replaceChildren(tableOf(this.layers()));
   }
 
   private picture(): Picture {
     const limit = Number(this.getAttribute("limit"));
+    const { traces, wanted, compared, endS, gapS } = this.feed;
     return {
       kind: this.isShare() ? "share" : "line",
-      traces: this.traces,
-      wanted: this.wanted,
-      unit: this.unit,
-      startS: this.endS - this.windowS(),
-      endS: this.endS,
+      traces,
+      wanted,
+      compared,
+      keepsPeaks: this.hasAttribute("keeps-peaks"),
+      unit: this.unit(),
+      startS: endS - this.windowS(),
+      endS,
       axisEnd: this.axisEnd,
-      gapS: this.gapS,
+      gapS,
       events: this.events(),
       limit: limit > 0 ? { value: limit, text: this.getAttribute("limit-text") ?? "" } : null,
     };
+  }
+
+  private unit(): string {
+    return this.getAttribute("unit") ?? this.feed.unit;
+  }
+
+  private layers(): Layer[] {
+    const { traces, beside, besideUnit, compared } = this.feed;
+    return [
+      { traces, unit: this.unit() },
+      { traces: beside, unit: besideUnit },
+      { traces: compared, unit: this.unit() },
+    ];
+  }
+
+  private placeOfTime(): Element | null {
+    return this.parentElement?.querySelector(".at") ?? null;
   }
 
   private events(): readonly ChartEvent[] {
@@ -206,12 +240,13 @@ export class TimeSeriesChart extends HTMLElement {
 
   /** The values at the cursor, else the latest. */
   private showValues(): void {
-    const latest = latestS(this.traces);
+    const latest = latestS(this.feed.traces);
     const tS = this.cursorS ?? latest;
-    if (tS !== null) fillReadout(this.values, this.traces, tS, this.unit);
-    const place = this.parentElement?.querySelector(".at");
+    const layers = this.layers();
+    if (tS !== null) fillReadout(this.values, layers, tS);
+    const place = this.placeOfTime();
     if (place) place.textContent = tS === null ? "" : clockUtc(tS);
-    this.plot.setAttribute("aria-label", spokenSummary(this.getAttribute("label") ?? "Chart", this.traces, latest, this.unit));
+    this.plot.setAttribute("aria-label", spokenSummary(this.getAttribute("label") ?? "Chart", layers, latest));
   }
 
   private nameToggle(): void {
@@ -225,7 +260,7 @@ export class TimeSeriesChart extends HTMLElement {
     this.plot.hidden = !this.table.hidden;
     this.nameToggle();
     if (this.table.hidden) this.scheduleDraw();
-    else this.table.replaceChildren(tableOf(this.traces, this.unit));
+    else this.table.replaceChildren(tableOf(this.layers()));
   }
 }
 

@@ -51,6 +51,38 @@ export function clip(points: readonly Point[], startS: number): Point[] {
   return first === -1 ? [] : points.slice(Math.max(0, first - 1));
 }
 
+/** The same lines some time later, as a reference for then; lines without a single value are left out. */
+export function shifted(traces: readonly Trace[], byS: number): Trace[] {
+  return traces
+    .filter((trace) => trace.points.some((point) => point[1] !== null))
+    .map((trace) => ({ ...trace, key: `${trace.key}~`, points: trace.points.map(([tS, value]) => [tS + byS, value] as const) }));
+}
+
+/**
+ * One point per step: the mean of its values, or the highest where peaks count. A step that ends unknown ends in a
+ * gap. Steps are counted from 1970, so that a point stays what it is while the window moves on.
+ */
+export function thinned(points: readonly Point[], stepS: number, keepsPeaks: boolean): Point[] {
+  const steps = new Map<number, Point[]>();
+  for (const point of points) {
+    const step = Math.floor(point[0] / stepS);
+    const held = steps.get(step);
+    if (held) held.push(point);
+    else steps.set(step, [point]);
+  }
+  return [...steps.values()].flatMap((held) => stepPoints(held, keepsPeaks));
+}
+
+function stepPoints(held: readonly Point[], keepsPeaks: boolean): Point[] {
+  const latest = held.at(-1);
+  const values = held.flatMap((point) => point[1] ?? []);
+  const latestKnown = held.findLast((point) => point[1] !== null);
+  if (latest === undefined || latestKnown === undefined) return latest ? [latest] : [];
+  const value = keepsPeaks ? Math.max(...values) : values.reduce((sum, one) => sum + one, 0) / values.length;
+  const drawn: Point = [latestKnown[0], value];
+  return latest[1] === null ? [drawn, latest] : [drawn];
+}
+
 export function latestS(traces: readonly Trace[]): number | null {
   const instants = traces.flatMap((trace) => trace.points.at(-1)?.[0] ?? []);
   return instants.length === 0 ? null : Math.max(...instants);
@@ -115,23 +147,24 @@ export function boundaries(shares: readonly number[]): number[] {
   return shares.map((share) => (sum += share));
 }
 
-/** The end of an axis: the next of 1, 2, 5, 10, … not below the value. */
-export function axisEnd(highest: number, leastEnd: number): number {
+/** The end of an axis: the next of 1, 2, 5, 10, … not below the value; for bytes the next power of two. */
+export function axisEnd(highest: number, leastEnd: number, isBytes = false): number {
   if (!(highest > leastEnd)) return leastEnd;
+  if (isBytes) return 2 ** Math.ceil(Math.log2(highest));
   const power = 10 ** Math.floor(Math.log10(highest));
   return [1, 2, 5, 10].map((step) => step * power).find((end) => end >= highest) ?? 10 * power;
 }
 
 /** An end that grows and never shrinks while the page is open, so that nothing jumps. */
-export function grownEnd(traces: readonly Trace[], currentEnd: number): number {
+export function grownEnd(traces: readonly Trace[], currentEnd: number, isBytes = false): number {
   const values = traces.flatMap((trace) => trace.points.flatMap((point) => point[1] ?? []));
-  return values.reduce((end, value) => (value > end ? axisEnd(value, end) : end), currentEnd);
+  return values.reduce((end, value) => (value > end ? axisEnd(value, end, isBytes) : end), currentEnd);
 }
 
 /** Three or four marks from 0 to the end. */
-export function axisTicks(end: number): number[] {
+export function axisTicks(end: number, isBytes = false): number[] {
   const power = 10 ** Math.floor(Math.log10(end) + 1e-9);
-  const parts = Math.round(end / power) === 5 ? 5 : 2;
+  const parts = !isBytes && Math.round(end / power) === 5 ? 5 : 2;
   const count = parts === 5 ? [0, 2, 4] : [0, 1, 2];
   return count.map((step) => (end / parts) * step);
 }

@@ -1,7 +1,8 @@
 /** Figures as people read them: a value, a space that does not break, a unit. */
 const SPACE = "\u00a0";
 const BYTE_UNITS = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
-const NOTHING = "–";
+/** Where nothing is known. */
+export const NOTHING = "–";
 
 export function plainNumber(value: number, fractionDigits: number): string {
   return value.toLocaleString("en", { minimumFractionDigits: fractionDigits, maximumFractionDigits: fractionDigits });
@@ -21,11 +22,15 @@ function isShare(unit: string): boolean {
   return unit === "share" || unit === "ratio" || unit === "1" || unit === "";
 }
 
+export function isBytes(unit: string): boolean {
+  return unit === "bytes" || unit === "B";
+}
+
 /** A value in the unit that the series API names. Shares and ratios (0..1) are shown in per cent. */
 export function figure(value: number | null, unit: string): string {
   if (value === null || !Number.isFinite(value)) return NOTHING;
   if (isShare(unit)) return `${plainNumber(value * 100, 1)}${SPACE}%`;
-  if (unit === "bytes" || unit === "B") return byteCount(value);
+  if (isBytes(unit)) return byteCount(value);
   const fractionDigits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return `${plainNumber(value, fractionDigits)}${SPACE}${unit}`;
 }
@@ -33,7 +38,7 @@ export function figure(value: number | null, unit: string): string {
 /** A mark of an axis: as short as it can be said. */
 export function axisFigure(value: number, unit: string): string {
   if (isShare(unit)) return `${plainNumber(value * 100, 0)}${SPACE}%`;
-  if (unit === "bytes" || unit === "B") return byteCount(value);
+  if (isBytes(unit)) return byteCount(value);
   const fractionDigits = Number.isInteger(value) ? 0 : value < 0.1 ? 2 : 1;
   // Long units stand in the title of the panel; beside the axis they would not fit.
   return unit.length <= 2 ? `${plainNumber(value, fractionDigits)}${SPACE}${unit}` : plainNumber(value, fractionDigits);

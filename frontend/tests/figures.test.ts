@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { figureOf, type Picture } from "../src/chart_figure";
+import { grouped } from "../src/chart_marks";
 import { type ChartTheme, isDashed, tokenOf, withAlpha } from "../src/chart_theme";
 import { matching } from "../src/palette";
 import { seriesUrl } from "../src/series_request";
@@ -66,6 +67,8 @@ describe("a drawing", () => {
     kind: "line",
     traces: [trace(1, [[100, 1], [102, 2], [200, 3]])],
     wanted: [],
+    compared: [],
+    keepsPeaks: false,
     unit: "s",
     startS: 100,
     endS: 200,
@@ -93,6 +96,24 @@ describe("a drawing", () => {
     const { layout } = figureOf(picture, THEME);
 
     expect(layout).toMatchObject({ annotations: [{ text: "<b>A</b>", x: 150_000 }] });
+  });
+
+  test("letters that would cover one another share a box, and no more than six boxes are drawn", () => {
+    const event = (letter: string, t: number): { letter: string; t: number; text: string } => ({ letter, t, text: "" });
+    const near = [event("C", 104), event("B", 101), event("A", 50)];
+    const many = [..."ABCDEFGH"].map((letter, index) => event(letter, index * 100));
+
+    expect(grouped(near, 100).map((group) => group.label)).toEqual(["A", "B–C"]);
+    expect(grouped(many, 1000).length).toBe(6);
+    expect(grouped(many, 1000).flatMap((group) => group.events).map((one) => one.letter).join("")).toBe("ABCDEFGH");
+    expect(grouped([], 100)).toEqual([]);
+  });
+
+  test("what was there a week earlier is drawn dashed below the line", () => {
+    const compared = [{ ...trace(1, [[100, 4]]), nodeId: null }];
+    const { data } = figureOf({ ...picture, compared }, THEME);
+
+    expect(data).toMatchObject([{ y: [4], line: { dash: "5px,3px" } }, { line: { dash: "solid" } }]);
   });
 
   test("a limit is drawn once the axis reaches it", () => {
@@ -131,6 +152,12 @@ test("a series is asked for from an instant on, with as many points as a chart c
 
   expect(url.pathname).toBe("/api/v1/clusters/orders/series/");
   expect(Object.fromEntries(url.searchParams)).toEqual({ metric: "probe_ms", start: "2023-11-14T22:13:20.000Z", points: "360" });
+});
+
+test("an earlier stretch is asked for with its end", () => {
+  const url = new URL(seriesUrl("/api/v1/x/", "http://127.0.0.1:8000/", "probe_ms", 1_700_000_000, 1_700_000_060));
+
+  expect(url.searchParams.get("end")).toBe("2023-11-14T22:14:20.000Z");
 });
 
 test("a filter and the palette want every word", () => {

@@ -8,9 +8,11 @@ import {
   carryOver,
   clip,
   grownEnd,
+  shifted,
   stackedColumns,
   stretches,
   tableInstants,
+  thinned,
   type Trace,
   tracesOf,
   usualStepS,
@@ -40,6 +42,30 @@ describe("traces", () => {
       [0, "pg1"],
       [2, "pg3"],
     ]);
+  });
+
+  test("a reference is moved to the instants it is compared with, and left out where it holds nothing", () => {
+    const week = [trace(null, [[100, 5]]), trace(1, [[100, null]])];
+
+    expect(shifted(week, 604_800)).toMatchObject([{ key: "@~", points: [[604_900, 5]] }]);
+  });
+
+  test.each([
+    [false, [[2, 2], [9, 4]]], // (1 + 3) / 2, 4
+    [true, [[2, 3], [9, 4]]],
+  ])("points that fall on one spot become one; the highest where peaks count: %s", (keepsPeaks, drawn) => {
+    expect(thinned([[0, 1], [2, 3], [9, 4]], 5, keepsPeaks)).toEqual(drawn);
+  });
+
+  test("a gap is still a gap when points are made fewer", () => {
+    // 0..5: known, then unknown; 5..10: unknown; 10..15: known again
+    expect(thinned([[0, 1], [3, null], [7, null], [10, 2]], 5, false)).toEqual([[0, 1], [3, null], [7, null], [10, 2]]);
+    expect(thinned([[0, null], [3, 1]], 5, false)).toEqual([[3, 1]]);
+  });
+
+  test("an axis of bytes ends at a power of two", () => {
+    expect(axisEnd(1_500_000, 1_048_576, true)).toBe(2_097_152);
+    expect(axisTicks(524_288, true)).toEqual([0, 262_144, 524_288]);
   });
 
   test("a pushed point goes to its own line and never twice", () => {
