@@ -27,7 +27,9 @@ class Cluster(models.Model):
     is_statement_level = models.BooleanField(
         default=False, help_text="statement_level_load_balance as the pgpools showed it latest"
     )
-    delay_threshold_bytes = models.BigIntegerField(null=True, blank=True, help_text="as pgpool showed it; 0 ignores lag")
+    delay_threshold_bytes = models.BigIntegerField(
+        null=True, blank=True, help_text="as pgpool showed it; 0 ignores lag"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 

@@ -19,7 +19,9 @@ class ConfigRevision(models.Model):
     number = models.PositiveIntegerField(help_text="counts up in the cluster from 1")
     origin = models.CharField(max_length=10, choices=Origin.choices)
     note = models.CharField(max_length=500, blank=True, help_text="why, in the words of its author")
-    weights = models.JSONField(help_text='instance name -> {node_id: integer weight}, as {"pgpool-1": {"0": 0, "1": 1}}')
+    weights = models.JSONField(
+        help_text='instance name -> {node_id: integer weight}, as {"pgpool-1": {"0": 0, "1": 1}}'
+    )
     author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     author_name = models.CharField(max_length=254)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -10,13 +10,15 @@ from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
-from apps.clusters.queries.overview import EventAnswer, events, overview
+from apps.clusters.queries.overview import EventAnswer, Overview, events, overview
 from apps.clusters.queries.rollouts import revision_answers, rollout_answers
 
 # What people choose between on the overview: seconds -> words.
 WINDOWS = {900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h", 604800: "7 d"}
 VERDICT_WINDOW_S = 300
-_EVENTS_ON_CHARTS = 6
+# What replication lag is drawn in: of ?lag= -> words.
+LAG_UNITS = {"seconds": "Lag in seconds", "bytes": "bytes"}
+_EVENTS_ON_CHARTS = 8
 
 
 def chosen_window(request: HttpRequest) -> int:
@@ -25,23 +27,38 @@ def chosen_window(request: HttpRequest) -> int:
     return int(raw) if raw.isascii() and raw.isdigit() and int(raw) in WINDOWS else 900
 
 
+def chosen_lag_unit(request: HttpRequest) -> str:
+    """As chosen_window, from ?lag=."""
+    raw = request.GET.get("lag", "")
+    return raw if raw in LAG_UNITS else "seconds"
+
+
 def cluster_context(caller: Caller, cluster: Cluster, tab: str) -> dict[str, Any]:
     """What the head of every page of a cluster needs."""
-    return {"cluster": cluster, "tab": tab, "may_operate": caller.may(Role.OPERATOR), "may_admin": caller.may(Role.ADMIN)}
+    return {
+        "cluster": cluster,
+        "tab": tab,
+        "may_operate": caller.may(Role.OPERATOR),
+        "may_admin": caller.may(Role.ADMIN),
+    }
 
 
 @page()
 def cluster_overview(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     happened = events(cluster=cluster, before=None, limit=_EVENTS_ON_CHARTS)
+    seen = overview(cluster=cluster, window_s=VERDICT_WINDOW_S, now=timezone.now())
     return render(
         request,
         "clusters/cluster_overview.html",
         {
             **cluster_context(caller, cluster, "overview"),
-            "seen": overview(cluster=cluster, window_s=VERDICT_WINDOW_S, now=timezone.now()),
+            "seen": seen,
             "windows": WINDOWS,
             "window_s": chosen_window(request),
+            "lag_units": LAG_UNITS,
+            "lag_unit": chosen_lag_unit(request),
+            "children_unit": children_unit(seen),
             "happened": lettered(happened),
             "chart_events": chart_events(happened),
         },
@@ -53,7 +70,8 @@ def cluster_now(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse
     """What of the overview changes with every poll."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     seen = overview(cluster=cluster, window_s=VERDICT_WINDOW_S, now=timezone.now())
-    return render(request, "clusters/_now.html", {**cluster_context(caller, cluster, "overview"), "seen": seen})
+    context = {"seen": seen, "is_fragment": True}
+    return render(request, "clusters/_now.html", {**cluster_context(caller, cluster, "overview"), **context})
 
 
 @page()
@@ -95,6 +113,13 @@ def cluster_history(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
     )
 
 
+def children_unit(seen: Overview) -> str:
+    """What stands behind a count of children: "of 64" where all pgpools have room for as many."""
+    totals = {instance["children_total"] for instance in seen["instances"]}
+    total = totals.pop() if len(totals) == 1 else None
+    return "in use" if total is None else f"of {total}"
+
+
 def lettered(happened: list[EventAnswer]) -> list[tuple[str, EventAnswer]]:
     """Events with the letters that mark them on the charts: A is the oldest shown."""
     letters = [chr(ord("A") + position) for position in range(len(happened))]
@@ -102,4 +127,6 @@ def lettered(happened: list[EventAnswer]) -> list[tuple[str, EventAnswer]]:
 
 
 def chart_events(happened: list[EventAnswer]) -> list[dict[str, Any]]:
-    return [{"letter": letter, "t": each["at"].timestamp(), "text": each["title"]} for letter, each in lettered(happened)]
+    return [
+        {"letter": letter, "t": each["at"].timestamp(), "text": each["title"]} for letter, each in lettered(happened)
+    ]
