@@ -24,9 +24,14 @@ class Look(NamedTuple):
     theme: Literal["light", "dark"]
     width: int
     height: int
+    is_full_page: bool  # as far down as it goes; else what a screen shows, with the side bar down to its foot
 
 
-LOOKS = (Look("light", "light", 1440, 900), Look("dark", "dark", 1440, 900), Look("narrow", "light", 390, 844))
+LOOKS = (
+    Look("light", "light", 1440, 1100, is_full_page=False),
+    Look("dark", "dark", 1440, 1100, is_full_page=False),
+    Look("narrow", "light", 390, 844, is_full_page=True),
+)
 
 
 def pages(demo: dict[str, Any]) -> dict[str, str]:
@@ -79,7 +84,7 @@ def take(demo: dict[str, Any], target: Path) -> list[Path]:
                 page.goto(f"{demo['url']}{path}")
                 page.wait_for_timeout(SETTLES_MS)
                 file = target / f"{name}-{look.name}.png"
-                page.screenshot(path=file, full_page=True)
+                page.screenshot(path=file, full_page=look.is_full_page)
                 taken.append(file)
             context.close()
     return taken

@@ -21,17 +21,17 @@ VIEWS = {
 @require_GET
 @page()
 def fleet(request: HttpRequest, caller: Caller) -> HttpResponse:
-    return _answer(request, caller, "fleet/fleet_list.html")
+    return _answer(request, caller, "fleet/fleet_list.html", is_fragment=False)
 
 
 @require_GET
 @page()
 def fleet_table(request: HttpRequest, caller: Caller) -> HttpResponse:
     """The figures and rows, refetched while the page is open."""
-    return _answer(request, caller, "fleet/_fleet.html")
+    return _answer(request, caller, "fleet/_fleet.html", is_fragment=True)
 
 
-def _answer(request: HttpRequest, caller: Caller, template: str) -> HttpResponse:
+def _answer(request: HttpRequest, caller: Caller, template: str, *, is_fragment: bool) -> HttpResponse:
     seen = queries.fleet(organisation=caller.organisation, now=timezone.now())
     chosen = request.GET.get("view", "all")
     chosen = chosen if chosen in VIEWS else "all"
@@ -49,6 +49,7 @@ def _answer(request: HttpRequest, caller: Caller, template: str) -> HttpResponse
         "view": chosen,
         "q": words,
         "may_admin": caller.may(Role.ADMIN),
+        "is_fragment": is_fragment,
     }
     return render(request, template, context)
 

@@ -28,7 +28,7 @@ interface PlotElement extends HTMLDivElement {
 }
 
 export class TimeSeriesChart extends HTMLElement {
-  static readonly observedAttributes = ["window-s", "src", "metric"];
+  static readonly observedAttributes = ["window-s", "src", "metric", "beside-metric"];
   private feed: Feed = NOTHING_YET;
   private axisEnd = 0;
   private fetchedMs = 0;
