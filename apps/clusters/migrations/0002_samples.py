@@ -16,22 +16,18 @@ TABLES = {
 }
 
 
-def statements() -> list[tuple[str, str]]:
-    found = []
-    for table, columns in TABLES.items():
-        owner = "backend_id" if "backend" in table else "instance_id"
-        # The default partition takes what comes before its day's partition exists; nothing is refused.
-        found.append(
-            (
-                f"CREATE TABLE {table} ({columns}) PARTITION BY RANGE (at); "
-                f"CREATE TABLE {table}_default PARTITION OF {table} DEFAULT; "
-                f"CREATE INDEX {table}_by_time ON {table} ({owner}, at);",
-                f"DROP TABLE {table};",
-            )
-        )
-    return found
+def creation(table: str, columns: str) -> str:
+    """The default partition takes what comes before its day's partition exists, so nothing is refused."""
+    owner = "backend_id" if "backend" in table else "instance_id"
+    return f"""
+        CREATE TABLE {table} ({columns}) PARTITION BY RANGE (at);
+        CREATE TABLE {table}_default PARTITION OF {table} DEFAULT;
+        CREATE INDEX {table}_by_time ON {table} ({owner}, at);
+    """
 
 
 class Migration(migrations.Migration):
     dependencies = [("clusters", "0001_initial")]
-    operations = [migrations.RunSQL(forward, backward) for forward, backward in statements()]
+    operations = [
+        migrations.RunSQL(creation(table, columns), f"DROP TABLE {table}") for table, columns in TABLES.items()
+    ]
