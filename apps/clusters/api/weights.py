@@ -65,6 +65,7 @@ class PreviewView(APIView):
                 cluster=cluster,
                 weights=form.validated_data.get("weights"),
                 per_instance=form.validated_data.get("per_instance"),
+                base=form.validated_data["base"],
             )
         return Response(found)
 
