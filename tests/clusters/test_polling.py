@@ -20,6 +20,8 @@ from apps.clusters.models import (
 )
 from apps.clusters.polling import lease as leases
 from apps.clusters.polling.lease import LeaseLost
+from apps.clusters.polling.registry import watched_clusters
+from apps.clusters.polling.watch import ShardWatch, watch_shard
 from tests.clusters.polling_scene import Scene, scene, wait_until, watching
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -253,3 +255,42 @@ def test_a_watch_whose_lease_was_taken_stores_nothing_more_and_fails(pair: Scene
 
     assert not InstanceSample.objects.filter(instance_id=pair.instance("pgpool-1").pk, at__gt=taken_at).exists()
     assert Shard.objects.get(number=0).holder == "thief"
+
+
+def test_a_watch_goes_on_while_nobody_could_be_told_to_take_over() -> None:
+    asked: list[bool] = []
+
+    def broker_is_silent() -> bool:
+        asked.append(len(asked) < 1)
+        return asked[-1]
+
+    watch = ShardWatch(
+        shard=5,
+        shards=6,
+        holder="test",
+        clock=lambda: dt.datetime.now(dt.UTC),
+        run_s=0,
+        is_broker_silent=broker_is_silent,
+        is_stopping=lambda: False,
+    )
+
+    assert watch_shard(watch)
+
+    assert asked == [True, False]
+
+
+def test_a_second_worker_waits_for_the_lease_and_then_gives_up() -> None:
+    assert leases.take(shard=5, holder="first") is not None
+
+    watch = ShardWatch(shard=5, shards=6, holder="second", clock=lambda: dt.datetime.now(dt.UTC), wait_s=0)
+
+    assert not watch_shard(watch)
+
+
+def test_clusters_hash_to_shards_and_each_has_one() -> None:
+    now = dt.datetime.now(dt.UTC)
+    with scene(slug="one") as one, scene(slug="two") as two:
+        found = [{cluster.cluster_id for cluster in watched_clusters(shard=n, shards=3, now=now)} for n in range(3)]
+
+    assert found[0] | found[1] | found[2] == {one.cluster.pk, two.cluster.pk}
+    assert sum(len(keys) for keys in found) == 2
