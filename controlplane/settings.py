@@ -1,4 +1,4 @@
-"""Settings of every process of Lifeguard. Each comes from the environment (see README, "Settings") or stands here."""
+"""Settings of every process of Lifeguard. Each comes from the environment (see README, "Run it for real") or stands here."""
 
 import os
 import warnings
