@@ -22,8 +22,9 @@ WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
 
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fake has its new values at once or never."""
+    """A fake has its new values at once or never; and no lease ends but by the test."""
     monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
 
 
 @pytest.fixture
