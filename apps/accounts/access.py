@@ -99,7 +99,8 @@ def caller_of(request: Request) -> Caller:
     if token is not None:
         memberships = memberships.filter(organisation_id=token.organisation_id)
     if slug := request.query_params.get("organisation"):
-        memberships = memberships.filter(organisation__slug=slug)
+        # PostgreSQL's text holds no NUL: nobody is a member of an organisation with one.
+        memberships = memberships.none() if "\0" in slug else memberships.filter(organisation__slug=slug)
     found = list(memberships.order_by("pk")[:2])
     if not found:
         raise Http404("You are a member of no such organisation.")

@@ -8,14 +8,15 @@ from django.http import QueryDict
 
 Row = TypeVar("Row", bound=Model)
 PAGE_SIZE = 50
-_HIGHEST_ID = 2**63 - 1
+# Every bigint of 18 digits fits; no table will ever come so far.
+_MOST_DIGITS = 18
 
 
 class PageKeyInvalid(ValueError):
     """The key of a page is not one that a page named."""
 
     def __init__(self, value: str) -> None:
-        super().__init__(f"{value!r} is no page key; take `next` of the page before as it is")
+        super().__init__(f"{value[:40]!r} is no page key; take `next` of the page before as it is")
         self.value = value
 
 
@@ -27,13 +28,19 @@ class Page(Generic[Row]):
     next_query: str | None
 
 
+def row_key(text: str) -> int | None:
+    """The key of a row as an address names it; None for what is no key."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+
+
 def page_of(rows: QuerySet[Row, Any], *, query: QueryDict, size: int = PAGE_SIZE) -> Page[Row]:
     """The page that ?before=<id> of the query names; the other parameters of the query are kept in the next one's."""
     before = query.get("before", "")
     if before:
-        if not (before.isascii() and before.isdigit() and int(before) <= _HIGHEST_ID):
+        key = row_key(before)
+        if key is None:
             raise PageKeyInvalid(before)
-        rows = rows.filter(pk__lt=int(before))
+        rows = rows.filter(pk__lt=key)
     found = list(rows.order_by("-pk")[: size + 1])
     if len(found) <= size:
         return Page(tuple(found), None)

@@ -12,7 +12,9 @@ from apps.accounts.roles import Role
 from apps.clusters.api import refusals, shapes
 from apps.clusters.api.inputs import RoutingVerdictInput
 from apps.clusters.domain import routing
-from apps.clusters.domain.weights import WeightError, parse_weights
+from apps.clusters.domain.weights import WeightError, as_node_id, parse_weights
+
+MOST_BACKENDS = 128  # pgpool knows no more; the pairs of them are compared
 
 
 class VerdictNode(TypedDict):
@@ -67,12 +69,15 @@ class RoutingVerdictView(APIView):
 def _counts(raw: object) -> dict[int, int]:
     if not isinstance(raw, Mapping) or not raw:
         raise WeightError("select_counts", raw, 'an object of node_id and reads, as {"0": 2, "1": 112234}')
+    if len(raw) > MOST_BACKENDS:
+        raise WeightError("select_counts", len(raw), f"a number of backends up to {MOST_BACKENDS}")
     found = {}
     for key, count in raw.items():
-        field = f"select_counts.{key}"
-        if not (str(key).isascii() and str(key).isdigit()):
+        field = f"select_counts.{str(key)[:40]}"
+        node_id = as_node_id(key)
+        if node_id is None:
             raise WeightError(field, key, "a node_id, a whole number of 0 or more")
         if isinstance(count, bool) or not isinstance(count, int) or count < 0 or count > 2**63:
             raise WeightError(field, count, "a whole number of 0 or more")
-        found[int(key)] = count
+        found[node_id] = count
     return found

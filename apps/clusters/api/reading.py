@@ -1,19 +1,22 @@
 """Query parameters of REST requests: read, bounded, refused by name."""
 
-import math
 from datetime import UTC, datetime
 
 from rest_framework.request import Request
 
 from controlplane.problems import invalid
 
+_MOST_DIGITS = 19
+# Until 2096: instants beyond are slips, and arithmetic on the last days of the calendar fails.
+_LATEST_S = 4e9
+
 
 def whole(request: Request, name: str, *, default: int | None, lowest: int, highest: int) -> int | None:
     raw = request.query_params.get(name)
     if raw is None or raw == "":
         return default
-    if not (raw.isascii() and raw.isdigit() and lowest <= int(raw[:19]) <= highest):
-        invalid(**{name: f"{raw!r} is no whole number from {lowest} to {highest}"})
+    if not (raw.isascii() and raw.isdigit() and len(raw) <= _MOST_DIGITS and lowest <= int(raw) <= highest):
+        invalid(**{name: f"{raw[:40]!r} is no whole number from {lowest} to {highest}"})
     return int(raw)
 
 
@@ -22,21 +25,25 @@ def instant(request: Request, name: str, *, default: datetime) -> datetime:
     raw = request.query_params.get(name)
     if not raw:
         return default
-    expected = f"{raw!r} is neither seconds since 1970 nor ISO 8601 with an offset, as 2026-11-21T14:30:00Z"
+    expected = f"{raw[:40]!r} is neither seconds since 1970 nor ISO 8601 with an offset, as 2026-11-21T14:30:00Z"
     try:
-        seconds = float(raw)
+        seconds = _seconds(raw)
     except ValueError:
-        try:
-            # A plus that was not encoded arrives as a blank.
-            read = datetime.fromisoformat(raw.replace(" ", "+"))
-        except ValueError:
-            invalid(**{name: expected})
-        if read.tzinfo is None:
-            invalid(**{name: expected})
-        return read.astimezone(UTC)
-    if not math.isfinite(seconds) or not 0 <= seconds < 4e9:
         invalid(**{name: expected})
+    if not 0 <= seconds < _LATEST_S:  # NaN compares false, so it ends here too
+        invalid(**{name: f"{raw[:40]!r} lies before 1970 or after 2096"})
     return datetime.fromtimestamp(seconds, UTC)
+
+
+def _seconds(raw: str) -> float:
+    try:
+        return float(raw)
+    except ValueError:
+        # A plus that was not encoded arrives as a blank.
+        read = datetime.fromisoformat(raw.replace(" ", "+"))
+    if read.tzinfo is None:
+        raise ValueError("an instant without an offset")
+    return read.timestamp()
 
 
 def page_bounds(request: Request) -> tuple[int | None, int]:

@@ -8,6 +8,7 @@ from fractions import Fraction
 LARGEST_WEIGHT = 100_000_000  # pgpool's own limit of backend_weight
 LARGEST_WRITTEN_WEIGHT = 1000
 _SHARE_TOLERANCE = 0.0001
+_NODE_ID = re.compile(r"0|[1-9][0-9]{0,8}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 
 
@@ -73,6 +74,13 @@ def as_integers(weights: Mapping[int, float]) -> dict[int, int]:
     return _exact_integers(weights) or _near_integers(wanted)
 
 
+def as_node_id(key: object) -> int | None:
+    """A node_id as a number, or as the text that JSON makes of a key: "7", not "07". None for anything else."""
+    if isinstance(key, str):
+        return int(key) if _NODE_ID.fullmatch(key) else None
+    return key if isinstance(key, int) and not isinstance(key, bool) else None
+
+
 def _exact_integers(weights: Mapping[int, float]) -> dict[int, int] | None:
     # repr() is the shortest decimal of the float, so 0.1 counts as one tenth.
     fractions = {node_id: Fraction(repr(float(weight))) for node_id, weight in weights.items()}
@@ -96,11 +104,8 @@ def _near_integers(wanted: Mapping[int, float]) -> dict[int, int]:
 
 
 def _node_id(key: object, known: Collection[int]) -> int:
-    if isinstance(key, int) and not isinstance(key, bool):
-        node_id = key
-    elif isinstance(key, str) and key.isascii() and key.isdigit() and str(int(key)) == key:
-        node_id = int(key)
-    else:
+    node_id = as_node_id(key)
+    if node_id is None:
         raise WeightError("weights", key, "a node_id")
     if node_id not in known:
         raise WeightError(f"weights.{node_id}", node_id, f"one of the backends {', '.join(map(str, sorted(known)))}")

@@ -23,7 +23,8 @@ def rollout_of(*, caller: Caller, pk: int) -> Rollout:
 
 
 def instance_of(*, cluster: Cluster, name: str) -> PgpoolInstance:
-    instance = cluster.instances.filter(name=name).first()
+    # PostgreSQL's text holds no NUL: no pgpool is called so.
+    instance = None if "\0" in name else cluster.instances.filter(name=name).first()
     if instance is None:
         raise Http404(f"{cluster.name} has no pgpool {name}.")
     return instance

@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from apps.accounts.access import Caller, page
+from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
@@ -23,8 +24,8 @@ _EVENTS_ON_CHARTS = 8
 
 def chosen_window(request: HttpRequest) -> int:
     """Seconds of the charts, from ?window=; an odd value gives the default, since a page is no API."""
-    raw = request.GET.get("window", "")
-    return int(raw) if raw.isascii() and raw.isdigit() and int(raw) in WINDOWS else 900
+    asked = request.GET.get("window", "")
+    return next((seconds for seconds in WINDOWS if str(seconds) == asked), 900)
 
 
 def chosen_lag_unit(request: HttpRequest) -> str:
@@ -93,7 +94,7 @@ def cluster_happened(request: HttpRequest, caller: Caller, slug: str) -> HttpRes
 def cluster_events(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     before = request.GET.get("before", "")
-    shown = events(cluster=cluster, before=int(before) if before.isdecimal() else None, limit=51)
+    shown = events(cluster=cluster, before=row_key(before), limit=51)
     context = {"events": shown[:50], "older": shown[49]["id"] if len(shown) > 50 else None, "is_first": not before}
     return render(request, "clusters/cluster_events.html", {**cluster_context(caller, cluster, "events"), **context})
 

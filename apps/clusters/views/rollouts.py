@@ -7,6 +7,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from apps.accounts.access import Caller, page
+from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
 from apps.clusters import rollouts, weight_change
 from apps.clusters.models import Rollout
@@ -17,10 +18,8 @@ from apps.clusters.views.detail import cluster_context
 
 @page()
 def rollout_list(request: HttpRequest, caller: Caller) -> HttpResponse:
-    before = request.GET.get("before", "")
-    shown = organisation_rollouts(
-        caller=caller, before=int(before) if before.isdecimal() else None, limit=51, now=timezone.now()
-    )
+    before = row_key(request.GET.get("before", ""))
+    shown = organisation_rollouts(caller=caller, before=before, limit=51, now=timezone.now())
     older = shown[49]["id"] if len(shown) > 50 else None
     return render(request, "clusters/rollout_list.html", {"rollouts": shown[:50], "older": older})
 

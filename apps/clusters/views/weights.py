@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from apps.accounts.access import Caller, page
+from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
 from apps.clusters import weight_change
 from apps.clusters.domain.weights import WeightError, parse_weight_texts
@@ -91,9 +92,9 @@ def _wanted(request: HttpRequest) -> dict[int, str]:
     """Weights given in the address or in a refused form, to show them again: ?weight_1=50&weight_2=50."""
     given = request.POST if request.method == "POST" else request.GET
     return {
-        int(name.removeprefix("weight_")): value
+        node_id: value
         for name, value in given.items()
-        if name.startswith("weight_") and name.removeprefix("weight_").isdecimal() and isinstance(value, str)
+        if name.startswith("weight_") and (node_id := row_key(name.removeprefix("weight_"))) is not None
     }
 
 

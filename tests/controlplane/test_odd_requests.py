@@ -1,0 +1,104 @@
+"""Addresses and figures that nobody means: refused in words or taken for nothing, never a failure of Lifeguard."""
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from rest_framework.test import APIClient
+
+from apps.accounts.models import Organisation
+from apps.clusters.models import Cluster
+from tests.clusters.seen_cluster import poll, register
+
+pytestmark = pytest.mark.django_db
+
+# More digits than Python turns into a number at once.
+ENDLESS = "9" * 5000
+BEYOND_BIGINT = "9" * 30
+
+
+@pytest.fixture
+def orders(organisation: Organisation) -> Cluster:
+    found = register(organisation)
+    poll(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("address", "field"),
+    [
+        ("series/?metric=probe_ms&end=0001-01-01T00:30:00Z", "end"),
+        ("series/?metric=probe_ms&start=9999-12-31T23:59:59-10:00", "start"),
+        ("series/?metric=probe_ms&start=nan", "start"),
+        ("series/?metric=probe_ms&start=2026-11-21T14:30:00", "start"),
+        ("series/?metric=%00", "metric"),
+        ("distribution/?window_s=0000000000000000300999", "window_s"),
+        (f"events/?before={ENDLESS}", "before"),
+        (f"revisions/?before={BEYOND_BIGINT}", "before"),
+    ],
+)
+def test_an_odd_parameter_is_refused_by_name(
+    api_client: Callable[..., APIClient], orders: Cluster, address: str, field: str
+) -> None:
+    answer = api_client("viewer").get(f"/api/v1/clusters/{orders.slug}/{address}")
+
+    assert answer.status_code == 400
+    assert [each["field"] for each in answer.json()["errors"]] == [field]
+    assert len(answer.json()["detail"]) < 300
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "clusters/?organisation=%00",
+        "clusters/orders/pgpools/%00/",
+        f"rollouts/{BEYOND_BIGINT}/",
+        f"rollouts/{ENDLESS}/",
+        f"tokens/{BEYOND_BIGINT}/",
+    ],
+)
+def test_what_cannot_be_is_not_there(api_client: Callable[..., APIClient], orders: Cluster, address: str) -> None:
+    ask = api_client("admin").delete if "pgpools" in address else api_client("admin").get
+
+    assert ask(f"/api/v1/{address}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"weights": {"0": 0, ENDLESS: 1}}, "weights"),
+        ({"select_counts": {"0": 0, ENDLESS: 100}}, f"select_counts.{ENDLESS[:40]}"),
+        ({"select_counts": {"0": 1, "00": 5, "1": 100}}, "select_counts.00"),
+        ({"sessions": "nan"}, "sessions"),
+    ],
+)
+def test_odd_figures_are_refused_by_name(
+    api_client: Callable[..., APIClient], body: dict[str, object], field: str
+) -> None:
+    whole = {"weights": {"0": 0, "1": 1}, "select_counts": {"0": 0, "1": 100}, "sessions": 10}
+
+    answer = api_client("viewer").post("/api/v1/calculators/routing-verdict/", whole | body)
+
+    assert answer.status_code == 400
+    assert [each["field"] for each in answer.json()["errors"]] == [field]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"rollouts/?before={ENDLESS}",
+        f"clusters/orders/events/?before={BEYOND_BIGINT}",
+        f"clusters/orders/?window={ENDLESS}",
+        f"clusters/orders/weights/?weight_{ENDLESS}=1",
+        "settings/audit/?action=%00",
+        "?view=%00",
+    ],
+)
+def test_a_page_takes_an_odd_parameter_for_none(
+    client_for: Callable[..., Client], orders: Cluster, address: str
+) -> None:
+    assert client_for("admin").get(f"/o/acme/{address}").status_code == 200
+
+
+def test_a_page_of_the_audit_trail_that_no_page_named_is_not_there(client_for: Callable[..., Client]) -> None:
+    assert client_for("admin").get(f"/o/acme/settings/audit/?before={ENDLESS}").status_code == 404
