@@ -7,7 +7,7 @@ from typing import Literal
 
 from apps.clusters.polling.memory import ClusterMemory, is_up
 from apps.clusters.polling.readings import InstanceReading, Tick
-from apps.clusters.polling.registry import WatchedCluster
+from apps.clusters.polling.registry import WatchedCluster, clusters_with_rollout
 
 # One look that fails may be a busy moment; the second one is news.
 FAILURES_TOLD = 2
@@ -126,7 +126,7 @@ def _weights(
         now = {node.node_id: node.lb_weight for node in reading.pool_nodes}
         before = memory.weights.get(reading.instance_id)
         memory.weights[reading.instance_id] = now
-        if before is None or before == now or cluster.has_rollout or not _is_known(before):
+        if before is None or before == now or not _is_known(before) or _is_own_change(cluster, at):
             continue
         is_told = memory.foreign_weights is not None and (
             memory.foreign_weights[1] == now and at - memory.foreign_weights[0] < SAME_CHANGE
@@ -136,6 +136,11 @@ def _weights(
             name = names.get(reading.instance_id, "a pgpool")
             detail = f"First seen at {name}: {_shares(before)}, now {_shares(now)}."
             yield Change("weights", "Weights were changed outside Lifeguard", detail, instance_name=name)
+
+
+def _is_own_change(cluster: WatchedCluster, at: dt.datetime) -> bool:
+    """The registry was read seconds ago, and a rollout may have begun and written since: the rows know."""
+    return cluster.has_rollout or bool(clusters_with_rollout([cluster.cluster_id], now=at))
 
 
 def _is_known(weights: Mapping[int, float | None]) -> bool:

@@ -1,7 +1,7 @@
 """What a worker has to watch, read from the registration again at every turn: new clusters appear by themselves."""
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -55,11 +55,7 @@ def watched_clusters(*, shard: int, shards: int, now: dt.datetime) -> tuple[Watc
     keys = [one.pk for one in clusters]
     instances = _by_cluster(PgpoolInstance.objects.filter(cluster_id__in=keys).order_by("name"))
     backends = _by_cluster(Backend.objects.filter(cluster_id__in=keys).order_by("node_id"))
-    rolling_out = set(
-        Rollout.objects.filter(cluster_id__in=keys)
-        .filter(Q(state__in=Rollout.ACTIVE) | Q(finished_at__gt=now - ROLLOUT_ECHO))
-        .values_list("cluster_id", flat=True)
-    )
+    rolling_out = clusters_with_rollout(keys, now=now)
     return tuple(
         WatchedCluster(
             cluster_id=cluster.pk,
@@ -71,6 +67,15 @@ def watched_clusters(*, shard: int, shards: int, now: dt.datetime) -> tuple[Watc
             delay_threshold_bytes=cluster.delay_threshold_bytes,
         )
         for cluster in clusters
+    )
+
+
+def clusters_with_rollout(cluster_ids: Sequence[int], *, now: dt.datetime) -> set[int]:
+    """Those on which a rollout is under way, or has just finished."""
+    return set(
+        Rollout.objects.filter(cluster_id__in=cluster_ids)
+        .filter(Q(state__in=Rollout.ACTIVE) | Q(finished_at__gt=now - ROLLOUT_ECHO))
+        .values_list("cluster_id", flat=True)
     )
 
 
