@@ -132,12 +132,17 @@ def _finish(
 ) -> None:
     names = ", ".join(step.instance_name for step in steps)
     text = _ENDINGS[state].format(number=rollout.revision.number, names=names)
-    is_problem = state in {Rollout.State.FAILED, Rollout.State.ROLLED_BACK}
+    is_problem = state == Rollout.State.FAILED or (
+        state == Rollout.State.ROLLED_BACK and not rollout.is_cancel_requested
+    )
+    # A rollback does not halt, so its reasons stand with its steps only.
+    failures = [f"{step.instance_name}: {step.error}" for step in steps if step.state == RolloutStep.State.FAILED]
+    reason = rollout.halt_reason or "\n".join(failures)
     with transaction.atomic():
-        rollout_rows.change_rollout(rollout, holder, state=state, finished_at=now)
+        rollout_rows.change_rollout(rollout, holder, state=state, finished_at=now, halt_reason=reason)
         rollout.steps.filter(state=RolloutStep.State.PENDING, is_touched=False).update(state=RolloutStep.State.SKIPPED)
         rollout_rows.log(rollout, f"{text[0].upper()}{text[1:]}.", is_problem=is_problem)
-        rollout_rows.add_event(rollout, text, at=now, detail=rollout.halt_reason, is_problem=is_problem)
+        rollout_rows.add_event(rollout, text, at=now, detail=reason, is_problem=is_problem)
         rollout_rows.announce(rollout)
 
 
