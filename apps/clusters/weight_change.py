@@ -118,22 +118,10 @@ def request_weights(
         wanted = _wanted(cluster, instances, weights=weights, per_instance=per_instance, base=base)
         live = revisions.read_live(cluster, instances)
         _refuse_changed(cluster, live, base=base)
-        if wanted is None:
-            revision = _store_live(caller, cluster, live, note=note)
-        else:
-            if _is_news(cluster, live):
-                _store_live(caller, cluster, live, note="")
-            revision = revisions.store(
-                cluster=cluster,
-                origin=ConfigRevision.Origin.EDIT,
-                note=note.strip(),
-                author=caller.user,
-                files=[_new_file(config, wanted) for config in live],
-            )
         return rollout_rows.create(
             caller=caller,
             cluster=cluster,
-            revision=revision,
+            revision=_revision(caller, cluster, live, wanted, note=note.strip()),
             weights_before={each.instance.name: revisions.plain(revisions.weights_of(each.conf)) for each in live},
             now=now,
         )
@@ -151,14 +139,31 @@ def _is_news(cluster: Cluster, live: Sequence[LiveConfig]) -> bool:
     return any(config.instance.pk not in known for config in live) or bool(revisions.differences(live, known))
 
 
+def _revision(
+    caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], wanted: Wanted | None, *, note: str
+) -> ConfigRevision:
+    """What is to be rolled out; live files that are news are kept as a revision of their own first."""
+    if wanted is None:
+        for config in live:
+            shares(revisions.weights_of(config.conf))  # pgpool would send everything to node 0 if all weights were 0
+        return _store_live(caller, cluster, live, note=note)
+    if _is_news(cluster, live):
+        _store_live(caller, cluster, live, note="")
+    return revisions.store(
+        cluster=cluster,
+        origin=ConfigRevision.Origin.EDIT,
+        note=note,
+        author=caller.user,
+        files=[_new_file(config, wanted) for config in live],
+    )
+
+
 def _store_live(caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], *, note: str) -> ConfigRevision:
     """The live files as they are, as a revision of their own."""
-    for config in live:
-        shares(revisions.weights_of(config.conf))  # pgpool would send everything to node 0 if all weights were 0
     return revisions.store(
         cluster=cluster,
         origin=ConfigRevision.Origin.LIVE,
-        note=note.strip() or "as found on the pgpools",
+        note=note or "as found on the pgpools",
         author=caller.user,
         files=[_new_file(config, None) for config in live],
     )

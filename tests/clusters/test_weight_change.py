@@ -16,7 +16,7 @@ from apps.clusters import rollout_rows, weight_change
 from apps.clusters.domain.weights import WeightError
 from apps.clusters.models import ClusterEvent, ConfigRevision, PgpoolInstance, RevisionFile, Rollout
 from apps.clusters.weight_change import BaseChanged, RolloutRunning, WeightsRefused
-from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, scene
+from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, conf_text, scene
 
 pytestmark = pytest.mark.django_db
 
@@ -254,6 +254,27 @@ def test_base_live_alone_rolls_out_the_files_as_they_are(acme: Scene) -> None:
     assert rollout.revision.origin == "live"
     assert rollout.revision.note == "as it stands"
     assert all(file.text == file.base_text for file in rollout.revision.files.all())
+
+
+def test_a_cluster_found_with_all_weights_0_can_be_put_right(acme: Scene) -> None:
+    for conf in acme.confs:
+        conf.write_text(conf_text(weights=("0", "0", "0")))
+
+    rollout = acme.request()
+
+    assert rollout.revision.weights["pgpool-1"] == {"0": 0, "1": 1, "2": 3}
+    found = ConfigRevision.objects.get(origin="live")
+    assert found.weights["pgpool-1"] == {"0": 0, "1": 0, "2": 0}
+
+
+def test_all_weights_0_are_never_rolled_out(acme: Scene) -> None:
+    acme.confs[1].write_text(conf_text(weights=("0", "0", "0")))
+
+    with pytest.raises(WeightError) as refused:
+        acme.request(None, base="live")
+
+    assert refused.value.field == "weights"
+    assert_nothing_stored()
 
 
 def test_after_a_rollback_the_old_file_is_what_is_known(acme: Scene) -> None:

@@ -154,7 +154,7 @@ def _previous(cluster: Cluster, now: WeightsAnswer) -> dict[str, float] | None:
     """Shares of the latest revision that differs from what runs now and was the same on every pgpool."""
     for revision in ConfigRevision.objects.filter(cluster=cluster).order_by("-number")[:20]:
         written = list(revision.weights.values())
-        if not written or any(each != written[0] for each in written):
+        if not written or any(each != written[0] for each in written) or not any(written[0].values()):
             continue
         found = shares({int(node_id): weight for node_id, weight in written[0].items()})
         current = now["shares"] or {}
