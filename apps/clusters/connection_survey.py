@@ -154,14 +154,18 @@ def _field(asked: AskedPgpool, step: SurveyStep) -> str:
 async def _read(found: PgpoolFindings, address: PgpoolAddress) -> PgpoolFindings:
     try:
         connection = await connect(address, deadline_s=STEP_DEADLINE_S)
-        nodes = parse_pool_nodes(await connection.show("SHOW pool_nodes", deadline_s=STEP_DEADLINE_S))
-        settings = parse_show_all(await connection.show("PGPOOL SHOW ALL", deadline_s=STEP_DEADLINE_S))
-        [version] = await connection.show("SHOW pool_version", deadline_s=STEP_DEADLINE_S)
-        await connection.close()
+        try:
+            nodes = parse_pool_nodes(await connection.show("SHOW pool_nodes", deadline_s=STEP_DEADLINE_S))
+            settings = parse_show_all(await connection.show("PGPOOL SHOW ALL", deadline_s=STEP_DEADLINE_S))
+            shown = await connection.show("SHOW pool_version", deadline_s=STEP_DEADLINE_S)
+        finally:
+            # It holds a child of the pgpool.
+            await connection.close()
+        version = parse_pool_version((shown[0].get("pool_version") if shown else None) or "")
     except (PgpoolUnreachable, ShowRowError) as error:
         step = SurveyStep(found.asked.target, "show", "failed", str(error), getattr(error, "fix", ""))
         return _with(found, step, {f"{found.asked.field}.host": _sentence(step)})
-    return replace(found, nodes=nodes, settings=settings, version=parse_pool_version(version["pool_version"] or ""))
+    return replace(found, nodes=nodes, settings=settings, version=version)
 
 
 async def _ask_pcp(found: PgpoolFindings, pcp: PcpWanted) -> PgpoolFindings:
