@@ -32,6 +32,7 @@ class FleetRow(TypedDict):
     is_stale: bool
     sentence: str
     azs: str
+    azs_short: str
     segments: list[Segment]
     notches: list[float]
     shares_text: str
@@ -128,6 +129,7 @@ def _row(sight: Sight, recent: Recent, now: datetime) -> FleetRow:
         "is_stale": health["state"] == "stale",
         "sentence": recent.verdict.sentence,
         "azs": ", ".join(azs),
+        "azs_short": short_azs(azs),
         "segments": _segments(recent),
         "notches": _notches(recent),
         "shares_text": _shares_text(sight, recent),
@@ -206,6 +208,14 @@ def _lag_reason(sight: Sight, laggard: BackendSight | None) -> str:
 
 def _azs(sight: Sight) -> list[str]:
     return [*(one.instance.az for one in sight.instances), *(one.backend.az for one in sight.backends)]
+
+
+def short_azs(azs: Sequence[str]) -> str:
+    """The region once where all zones lie in one: us-east-1a, b, c."""
+    regions = {az[:-1] for az in azs}
+    if len(azs) < 2 or len(regions) != 1 or not regions.pop():
+        return ", ".join(azs)
+    return ", ".join([azs[0], *(az[-1] for az in azs[1:])])
 
 
 def _haystack(sight: Sight, azs: Sequence[str]) -> str:

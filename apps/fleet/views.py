@@ -57,6 +57,8 @@ def _answer(request: HttpRequest, caller: Caller, template: str, *, is_fragment:
 @require_GET
 @page()
 def sidebar(request: HttpRequest, caller: Caller) -> HttpResponse:
+    """The clusters beside every page; ?at= names the one that the page is about."""
     now = timezone.now()
     shown = queries.sidebar(organisation=caller.organisation, now=now)
-    return render(request, "fleet/_sidebar.html", {"clusters": shown, "pollers": queries.pollers(now=now)})
+    context = {"clusters": shown, "pollers": queries.pollers(now=now), "at": request.GET.get("at", "")}
+    return render(request, "fleet/_sidebar.html", context)

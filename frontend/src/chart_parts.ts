@@ -21,9 +21,7 @@ export function readout(traces: readonly Trace[], compared: readonly Trace[], va
   });
   const references = compared.map((trace) => readoutCell(element("i", "ln d"), "text-3", trace, valueWidth));
   if (!isShare) return [...cells, ...references];
-  const wanted = element("i", "ln d");
-  wanted.style.setProperty("--c", "var(--text)");
-  return [...cells, element("span", "", wanted, "weight"), element("span", "", element("i", "bd"), "±3\u00a0pp")];
+  return [...cells, element("span", "", element("i", "bd"), "weight ±3\u00a0pp")];
 }
 
 /** Class of a value that is a share: the widest is 100.0 %. */

@@ -123,11 +123,12 @@ export class TimeSeriesChart extends HTMLElement {
     this.problem?.remove();
     this.problem = null;
     const { traces, compared, beside } = this.feed;
-    const valueWidth = this.isShare() ? SHARE_WIDTH : beside.length > 0 ? "w12" : "w7";
+    const valueWidth = this.isShare() ? SHARE_WIDTH : beside.length > 0 ? "w12" : "w6";
     this.values.replaceChildren(...readout(traces, compared, valueWidth));
     const place = this.placeOfTime();
     if (place) place.before(this.toggle);
     else this.values.append(this.toggle);
+    this.showValues();
     this.scheduleDraw();
   }
 

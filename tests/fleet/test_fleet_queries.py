@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.models import Organisation
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest, Shard
-from apps.fleet.queries import fleet, pollers, sidebar
+from apps.fleet.queries import fleet, pollers, short_azs, sidebar
 from tests.clusters.seen_cluster import NOW, ago, count, poll, register
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +52,20 @@ def test_a_row_shows_shares_beside_weights(organisation: Organisation) -> None:
     assert row["seen_at"] == NOW
     assert row["azs"] == "us-east-1a, us-east-1b, us-east-1c"
     assert "pool1.example" in row["haystack"]
+
+
+@pytest.mark.parametrize(
+    ("azs", "short"),
+    [
+        ([], ""),
+        (["us-east-1a"], "us-east-1a"),
+        (["us-east-1a", "us-east-1c"], "us-east-1a, c"),
+        (["eu-west-1a", "us-east-1a"], "eu-west-1a, us-east-1a"),
+        (["a", "b"], "a, b"),
+    ],
+)
+def test_zones_of_one_region_name_it_once(azs: list[str], short: str) -> None:
+    assert short_azs(azs) == short
 
 
 def test_drift_names_the_backend_furthest_from_its_weight(organisation: Organisation) -> None:

@@ -270,8 +270,8 @@ def _cache(cluster: Cluster, start: datetime, end: datetime) -> CacheFigures:
 def _versions(cluster: Cluster) -> str:
     """As: Pgpool-II 4.3.5 · PostgreSQL 15.18"""
     pgpools = sorted({version for version in cluster.instances.values_list("version", flat=True) if version})
-    servers = sorted(
-        {row.server_version for row in BackendLatest.objects.filter(backend__cluster=cluster) if row.server_version}
-    )
+    # Debian puts its package behind the number: 15.18 (Debian 15.18-0+deb12u1).
+    answers = BackendLatest.objects.filter(backend__cluster=cluster).values_list("server_version", flat=True)
+    servers = sorted({version.split()[0] for version in answers if version})
     said = [f"Pgpool-II {', '.join(pgpools)}"] if pgpools else []
     return " · ".join(said + ([f"PostgreSQL {', '.join(servers)}"] if servers else []))
