@@ -12,6 +12,27 @@ from rest_framework.parsers import JSONParser
 from rest_framework.response import Response
 
 CONTENT_TYPE = "application/problem+json"
+# How OpenAPI describes such an answer.
+SHAPE: dict[str, Any] = {
+    "type": "object",
+    "description": "An error as RFC 9457 lays it out; `errors` names each field that was refused.",
+    "properties": {
+        "type": {"type": "string", "example": "urn:lifeguard:invalid"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"field": {"type": "string"}, "reason": {"type": "string"}},
+                "required": ["field", "reason"],
+            },
+        },
+    },
+    "required": ["type", "title", "status", "detail"],
+    "additionalProperties": True,
+}
 
 
 class Problem(exceptions.APIException):

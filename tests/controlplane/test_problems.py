@@ -8,8 +8,7 @@ from rest_framework import exceptions
 from rest_framework.test import APIClient
 
 from controlplane import home
-from controlplane.openapi import PROBLEM
-from controlplane.problems import Problem, problem_answer
+from controlplane.problems import SHAPE, Problem, problem_answer
 
 JSON = "application/problem+json"
 
@@ -32,7 +31,7 @@ def test_an_error_is_a_problem(error, status, kind):
     assert (answer.status_code, answer.content_type) == (status, JSON)
     assert answer.data["type"] == f"urn:lifeguard:{kind}"
     assert answer.data["status"] == status
-    assert set(PROBLEM["required"]) <= set(answer.data)
+    assert set(SHAPE["required"]) <= set(answer.data)
 
 
 def test_a_problem_carries_its_facts():

@@ -5,32 +5,14 @@ from typing import Any
 from drf_spectacular.plumbing import resolve_type_hint
 from drf_spectacular.utils import OpenApiParameter
 
-PROBLEM: dict[str, Any] = {
-    "type": "object",
-    "description": "problem+json (RFC 9457)",
-    "properties": {
-        "type": {"type": "string", "example": "urn:lifeguard:invalid"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "errors": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"field": {"type": "string"}, "reason": {"type": "string"}},
-                "required": ["field", "reason"],
-            },
-        },
-    },
-    "required": ["type", "title", "status", "detail"],
-}
+from controlplane.problems import CONTENT_TYPE, SHAPE
 
 
 def answer(shape: Any, *problems: int, status: int = 200) -> dict[Any, Any]:
     """The responses of an operation: its shape, and a problem for each status that it may refuse with."""
     found: dict[Any, Any] = {status: _schema(shape) if shape is not None else None}
     for refused in (401, 403, *problems):
-        found[(refused, "application/problem+json")] = PROBLEM
+        found[(refused, CONTENT_TYPE)] = SHAPE
     return found
 
 
@@ -49,7 +31,7 @@ def listed(shape: Any) -> dict[str, Any]:
 def page_of(shape: Any, *problems: int) -> dict[Any, Any]:
     found: dict[Any, Any] = {200: listed(shape)}
     for refused in (401, 403, *problems):
-        found[(refused, "application/problem+json")] = PROBLEM
+        found[(refused, CONTENT_TYPE)] = SHAPE
     return found
 
 
