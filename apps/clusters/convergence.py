@@ -9,9 +9,11 @@ from typing import TypedDict
 from django.db.models import Q
 
 from apps.clusters.domain import routing
-from apps.clusters.domain.routing import Condition, InstanceReading, RoutingState, Verdict
+from apps.clusters.domain.routing import InstanceReading, RoutingState, Verdict
 from apps.clusters.history.windows import InstanceWindow, window_counts
-from apps.clusters.models import BackendLatest, NodeLatest, Rollout
+from apps.clusters.models import Rollout
+from apps.clusters.queries.distribution import conditions_of
+from apps.clusters.queries.sight import sight_of
 from apps.live import events
 
 logger = logging.getLogger(__name__)
@@ -102,27 +104,9 @@ def _verdict(rollout: Rollout, windows: Sequence[InstanceWindow], *, window_s: f
         readings,
         statement_level=rollout.cluster.is_statement_level,
         names={backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()},
-        conditions=_conditions(rollout),
+        conditions=conditions_of(sight_of(rollout.cluster)),
         window_s=window_s,
     )
-
-
-def _conditions(rollout: Rollout) -> dict[int, Condition]:
-    threshold = rollout.cluster.delay_threshold_bytes or None
-    seen = NodeLatest.objects.filter(instance__cluster=rollout.cluster)
-    down = set(seen.filter(status="down").values_list("node_id", flat=True))
-    up = set(seen.exclude(status="down").values_list("node_id", flat=True))
-    latest = BackendLatest.objects.filter(backend__cluster=rollout.cluster).select_related("backend")
-    facts = {one.backend.node_id: one for one in latest}
-    return {
-        node_id: Condition(
-            is_up=node_id in up or node_id not in down,
-            is_lagging=bool(threshold and fact and (fact.replay_lag_bytes or 0) > threshold),
-            is_primary=bool(fact and fact.is_in_recovery is False),
-        )
-        for node_id in rollout.cluster.backends.values_list("node_id", flat=True)
-        for fact in [facts.get(node_id)]
-    }
 
 
 def _shape(rollout: Rollout, verdict: Verdict, needed: int, *, start: datetime, end: datetime) -> Convergence:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from apps.clusters.domain.routing_words import listed
 from apps.clusters.models import Rollout, RolloutStep
 
 _State = Rollout.State
@@ -24,9 +25,9 @@ def sentence(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
         return "Cancelled before anything was touched."
     unsure = [step.instance_name for step in steps if step.is_touched and step.state not in _CERTAIN]
     if unsure:
-        return f"Failed: what {_listed(unsure)} {'use' if len(unsure) > 1 else 'uses'} is not confirmed."
+        return f"Failed: what {listed(unsure)} {'use' if len(unsure) > 1 else 'uses'} is not confirmed."
     if verified:
-        return f"Failed on {_listed([step.instance_name for step in steps if step.state == 'failed'])}."
+        return f"Failed on {listed([step.instance_name for step in steps if step.state == 'failed'])}."
     return "Failed before anything was written."
 
 
@@ -40,16 +41,16 @@ def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool
         if rollout.is_cancel_requested or rollout.is_halting:
             return "The old files are being put back."
         if touched:
-            return f"Cancelling puts the old file of {_listed(touched)} back; the others are left as they are."
+            return f"Cancelling puts the old file of {listed(touched)} back; the others are left as they are."
         return "Nothing is written yet: cancelling leaves every pgpool as it is."
     if rollout.state in {_State.ROLLED_BACK, _State.CANCELLED} or not touched:
         return "Nothing of this rollout stands on a pgpool."
     gone = [step.instance_name for step in steps if step.instance_id is None]
     if gone:
-        return f"{_listed(gone)} is no longer registered, so its old file cannot be put back."
+        return f"{listed(gone)} is no longer registered, so its old file cannot be put back."
     if has_active:
         return "Another rollout of this cluster is running; wait for its end."
-    return f"Rolling back puts the files from before on {_listed(touched)}, as a rollout of its own."
+    return f"Rolling back puts the files from before on {listed(touched)}, as a rollout of its own."
 
 
 def weights_text(weights: Mapping[str, Mapping[str, float]]) -> str:
@@ -90,7 +91,3 @@ def _ratio(by_node: Mapping[str, float]) -> str:
 
 def _counted(pgpools: int) -> str:
     return f"{pgpools} pgpool{'' if pgpools == 1 else 's'}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
