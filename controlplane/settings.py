@@ -1,4 +1,4 @@
-"""Settings of every process of Lifeguard. Each comes from the environment (see README, "Run it for real") or stands here."""
+"""Settings of every process of Lifeguard: from the environment (README, "Run it for real"), or standing here."""
 
 import os
 import warnings
