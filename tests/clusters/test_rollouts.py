@@ -30,9 +30,9 @@ def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
     """For a pgpool that never answers: the deadlines themselves are tested with the clients."""
-    monkeypatch.setattr(read_back, "CONNECT_DEADLINE_S", 1.0)
-    monkeypatch.setattr(rollout_actions, "RELOAD_DEADLINE_S", 1.0)
-    monkeypatch.setattr(rollout_actions, "RESTORE_RELOAD_DEADLINE_S", 0.5)
+    monkeypatch.setattr(read_back, "CONNECT_DEADLINE_S", 0.5)
+    monkeypatch.setattr(rollout_actions, "RELOAD_DEADLINE_S", 0.5)
+    monkeypatch.setattr(rollout_actions, "RESTORE_RELOAD_DEADLINE_S", 0.2)
 
 
 @pytest.fixture
