@@ -8,10 +8,10 @@ from apps.clusters.models import Cluster
 
 SSLMODE_WORDS = {
     "disable": "disable: clear text",
-    "prefer": "prefer: TLS if offered, never verified",
+    "prefer": "prefer: TLS if offered, not verified",
     "require": "require: TLS, not verified",
     "verify-ca": "verify-ca: TLS, authority verified",
-    "verify-full": "verify-full: TLS, authority and host name verified",
+    "verify-full": "verify-full: TLS, host verified too",
 }
 
 
@@ -48,7 +48,7 @@ def port(label: str, *, required: bool = True, **attributes: str) -> forms.Integ
 
 
 def az(label: str = "Availability zone") -> forms.CharField:
-    return text(label, max_length=40, required=False, placeholder="us-east-1a")
+    return text(label, max_length=40, required=False, placeholder="not set")
 
 
 def role_name(label: str = "Monitoring role") -> forms.CharField:

@@ -42,7 +42,7 @@ class PgpoolForm(forms.Form):
 
     host = fields.text("Host", max_length=253, placeholder="10.0.4.21")
     port = fields.port("Port", placeholder="9999")
-    name = fields.text("Name", max_length=80, required=False, placeholder="pgpool-1")
+    name = fields.text("Name", max_length=80, required=False)
     az = fields.az()
     pcp_port = fields.port("PCP port", required=False, placeholder="9898")
     pcp_user = fields.text("PCP user", max_length=63, required=False)
@@ -55,6 +55,7 @@ class PgpoolForm(forms.Form):
     def __init__(self, *args: Any, directories: Sequence[str] = (), number: int = 1, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.number = number
+        self.fields["name"].widget.attrs["placeholder"] = f"pgpool-{number}"
         self.fields["path"].help_text = (
             f"inside {', '.join(directories)}"
             if directories

@@ -37,6 +37,15 @@ class ShownTarget:
     state: str
     steps: tuple[ShownStep, ...]
 
+    @property
+    def needs_look(self) -> bool:
+        """Something failed, or can be mended."""
+        return self.state == "failed" or any(step.fix for step in self.steps)
+
+    @property
+    def troubles(self) -> list[ShownStep]:
+        return [step for step in self.steps if step.state in ("failed", "warning")]
+
 
 @dataclass(frozen=True)
 class ShownBackend:
