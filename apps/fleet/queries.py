@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TypedDict
 
+from django.conf import settings
+
 from apps.accounts.models import Organisation
 from apps.clusters.domain.routing import RoutingState
 from apps.clusters.models import Cluster, Shard
@@ -99,8 +101,8 @@ def sidebar(*, organisation: Organisation, now: datetime) -> list[SidebarRow]:
 
 
 def pollers(*, now: datetime) -> Pollers:
-    """Each shard of the clusters is one poller's."""
-    ticks = list(Shard.objects.values_list("ticked_at", flat=True))
+    """Each shard of the clusters is one poller's; rows of shards that there were once do not count."""
+    ticks = list(Shard.objects.filter(number__lt=settings.POLL_SHARDS).values_list("ticked_at", flat=True))
     on_time = sum(at is not None and now - at <= timedelta(seconds=LATE_AFTER_S) for at in ticks)
     words = f"{on_time} of {len(ticks)} poller{'' if len(ticks) == 1 else 's'} on time" if ticks else "no poller yet"
     return {"on_time": on_time, "total": len(ticks), "words": words}

@@ -1,3 +1,5 @@
+"""All clusters at a glance: worst first, in a fixed number of statements, with a reason for every missing figure."""
+
 from typing import Any
 
 import pytest
@@ -135,10 +137,12 @@ def test_an_organisation_without_clusters_is_empty(organisation: Organisation) -
     assert found["figures"]["worst_lag_s"] is None
 
 
-def test_pollers_that_are_late_are_counted() -> None:
+def test_pollers_that_are_late_are_counted(settings: Any) -> None:
+    settings.POLL_SHARDS = 2
     assert pollers(now=NOW)["words"] == "no poller yet"
 
     Shard.objects.create(number=0, ticked_at=ago(2))
     Shard.objects.create(number=1, ticked_at=ago(40))
+    Shard.objects.create(number=2, ticked_at=ago(4000))  # from a time with more shards
 
     assert pollers(now=NOW) == {"on_time": 1, "total": 2, "words": "1 of 2 pollers on time"}
