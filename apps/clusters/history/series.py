@@ -99,7 +99,8 @@ class _Names:
     """Who the series of a cluster belong to."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._instances = {one.pk: one for one in PgpoolInstance.objects.filter(cluster=cluster).order_by("pk")}
+        instances = PgpoolInstance.objects.filter(cluster=cluster).defer("pcp_password").order_by("pk")
+        self._instances = {one.pk: one for one in instances}
         backends = Backend.objects.filter(cluster=cluster).select_related("latest").order_by("node_id")
         self._backends = {one.pk: one for one in backends}
         self._shown = {one.node_id: one.shown_name for one in self._backends.values()}

@@ -85,7 +85,8 @@ class InstanceWindow:
 
 def window_counts(*, cluster: Cluster, start: dt.datetime, end: dt.datetime) -> tuple[InstanceWindow, ...]:
     """One entry per pgpool instance of the cluster, by name."""
-    instances = list(PgpoolInstance.objects.filter(cluster=cluster).select_related("latest").order_by("name"))
+    known = PgpoolInstance.objects.filter(cluster=cluster).select_related("latest").defer("pcp_password")
+    instances = list(known.order_by("name"))
     parameters: dict[str, Any] = {
         "instances": [one.pk for one in instances],
         "start": start,
