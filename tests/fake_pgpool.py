@@ -233,8 +233,10 @@ class FakePgpool:
             return table(["pool_version"], [[self.version]], is_header_twice=True)
         if asked == "show server_version":
             return table(["server_version"], [["15.18"]])
-        if asked == "pgpool show all":
-            return table(["item", "value", "description"], [[name, value, ""] for name, value in values.items()])
+        if asked in ("pgpool show all", "pgpool show backend"):
+            group = "" if asked.endswith("all") else "backend_"
+            items = [[name, value, ""] for name, value in values.items() if name.startswith(group)]
+            return table(["item", "value", "description"], items)
         if (match := re.fullmatch(r"pgpool show (\w+)", asked)) and match[1] in values:
             return table([match[1]], [[values[match[1]]]])
         if asked.startswith("select"):

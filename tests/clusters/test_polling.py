@@ -69,7 +69,7 @@ def test_a_watched_cluster_is_stored(pair: Scene) -> None:
     assert (latest.state, latest.reason, latest.children_total, latest.children_used) == ("answering", "", 32, 0)
     assert latest.probe_ms is not None
     assert (latest.cache_hit_count, latest.cache_miss_count) == (7, 0)
-    assert instance.version == "4.3.5"
+    assert (instance.version, instance.shown_weights) == ("4.3.5", {"0": 0, "1": 1, "2": 3})
     node = NodeLatest.objects.get(instance=instance, node_id=1)
     assert (node.status, node.role, node.select_count, node.lb_weight) == ("up", "standby", 142076, 0.25)
     cluster = Cluster.objects.get(pk=pair.cluster.pk)

@@ -61,6 +61,9 @@ class PgpoolInstance(models.Model):
         max_length=1000, null=True, blank=True, help_text="the same with links resolved: one writer per file"
     )
     version = models.CharField(max_length=40, blank=True, help_text="as 4.3.5; empty while unknown")
+    shown_weights = models.JSONField(
+        default=dict, blank=True, help_text='backend_weight as PGPOOL SHOW printed it latest, as {"0": 0, "1": 500}'
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

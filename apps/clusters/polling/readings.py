@@ -13,12 +13,16 @@ State = Literal["answering", "hanging", "unreachable", "refused"]
 
 @dataclass(frozen=True)
 class PoolSettings:
-    """The settings of a pgpool that its figures are read by. None: not shown, or not understood."""
+    """The settings of a pgpool that its figures are read by. None: not shown, or not understood.
+
+    weights: node_id as text -> backend_weight, which PGPOOL SHOW cuts to an integer.
+    """
 
     version: str
     children_total: int | None
     is_statement_level: bool
     delay_threshold_bytes: int | None
+    weights: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

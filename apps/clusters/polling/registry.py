@@ -1,7 +1,7 @@
 """What a worker has to watch, read from the registration again at every turn: new clusters appear by themselves."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ class WatchedInstance:
     address: PgpoolAddress
     pcp: PcpAddress | None
     version: str
+    shown_weights: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,7 @@ def _instance(cluster: Cluster, instance: PgpoolInstance) -> WatchedInstance:
         ),
         pcp=_pcp(instance),
         version=instance.version,
+        shown_weights=instance.shown_weights,
     )
 
 

@@ -67,6 +67,7 @@ async def pool_settings(connection: PgpoolConnection, *, deadline_s: float) -> P
         children_total=int(children) if children is not None and children.isdigit() else None,
         is_statement_level=statement_level == "on",
         delay_threshold_bytes=size_bytes(delay_threshold),
+        weights=await _weights(connection, left),
     )
 
 
@@ -81,6 +82,22 @@ def size_bytes(text: str | None) -> int | None:
 def is_unknown_to_pgpool(error: PgpoolUnreachable) -> bool:
     """Whether this version does not have what was asked for; the session goes on."""
     return isinstance(error.__cause__, psycopg.errors.UndefinedObject) or "config variable" in error.reason
+
+
+async def _weights(connection: PgpoolConnection, left: "_Deadline") -> dict[str, int]:
+    """The raw weights; none where this version does not show its backends as a group."""
+    try:
+        rows = await connection.show("PGPOOL SHOW backend", deadline_s=left.s())
+    except PgpoolUnreachable as error:
+        if is_unknown_to_pgpool(error):
+            return {}
+        raise
+    found = {}
+    for row in rows:
+        name, value = row.get("item") or "", row.get("value") or ""
+        if (match := re.fullmatch(r"backend_weight(\d+)", name)) and value.isdigit():
+            found[match[1]] = int(value)
+    return found
 
 
 async def _shown(connection: PgpoolConnection, name: str, left: "_Deadline") -> str | None:

@@ -172,13 +172,14 @@ def _backend_now(reading: BackendReading, tick: Tick, lags: Mapping[int, KnownLa
 
 def _note_settings(cluster: WatchedCluster, instances: Sequence[InstanceReading]) -> None:
     """What the pgpools say about themselves, where it differs from what is stored."""
-    versions = {one.instance_id: one.version for one in cluster.instances}
+    known = {one.instance_id: (one.version, one.shown_weights) for one in cluster.instances}
     shown: list[PoolSettings] = []
     for one in instances:
         if one.settings is not None:
             shown.append(one.settings)
-            if versions.get(one.instance_id) != one.settings.version:
-                PgpoolInstance.objects.filter(pk=one.instance_id).update(version=one.settings.version)
+            version, weights = one.settings.version, dict(one.settings.weights)
+            if known.get(one.instance_id) != (version, weights):
+                PgpoolInstance.objects.filter(pk=one.instance_id).update(version=version, shown_weights=weights)
     if not shown:
         return
     now = (any(one.is_statement_level for one in shown), shown[0].delay_threshold_bytes)

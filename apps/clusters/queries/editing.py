@@ -8,6 +8,7 @@ from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters.domain.weights import WeightError, as_integers, shares
 from apps.clusters.models import Cluster, ConfigRevision, NodeLatest, PgpoolInstance, Rollout
+from apps.clusters.queries.confirmed_weights import just_read_back, revision_in_force
 from apps.clusters.queries.overview import BackendFigures, Overview
 
 # SHOW POOL_NODES prints a share with six decimals.
@@ -49,16 +50,19 @@ class Editor(TypedDict):
 
 
 def weights_answer(*, cluster: Cluster, now: datetime) -> WeightsAnswer:
-    """The weights that every pgpool showed latest, as the integers of the latest revision where they agree with it."""
-    seen = _seen_shares(cluster)
-    revision = ConfigRevision.objects.filter(cluster=cluster).order_by("-number").first()
+    """The weights that every pgpool showed latest. SHOW POOL_NODES gives shares; the integers are those of PGPOOL SHOW
+    or of the latest revision where they are of that ratio, else the smallest that are.
+    """
+    seen = {**_seen_shares(cluster), **just_read_back(cluster=cluster, now=now)}
+    revision = revision_in_force(cluster=cluster)
     written: Mapping[str, Mapping[str, int]] = revision.weights if revision else {}
+    shown = dict(cluster.instances.values_list("name", "shown_weights"))
     agrees = bool(revision)
     per_instance: dict[str, dict[str, int]] = {}
     for name, by_node in seen.items():
-        integers = _written_integers(written.get(name), by_node)
+        integers = _same_ratio(written.get(name), by_node)
         agrees = agrees and integers is not None
-        per_instance[name] = integers or _integers(by_node)
+        per_instance[name] = _same_ratio(shown.get(name), by_node) or integers or _integers(by_node)
     distinct = [_rounded(by_node) for by_node in seen.values()]
     is_uniform = bool(distinct) and all(each == distinct[0] for each in distinct)
     first = next(iter(per_instance.values()), None)
@@ -99,17 +103,15 @@ def _seen_shares(cluster: Cluster) -> dict[str, dict[int, float]]:
     return found
 
 
-def _written_integers(written: Mapping[str, int] | None, seen: Mapping[int, float]) -> dict[str, int] | None:
-    """The integers of the revision if the pgpool runs them, else None."""
-    if written is None:
-        return None
+def _same_ratio(weights: Mapping[str, int] | None, seen: Mapping[int, float]) -> dict[str, int] | None:
+    """These weights if the pgpool runs this ratio, else None."""
     try:
-        wanted = shares({int(node_id): weight for node_id, weight in written.items()})
+        wanted = shares({int(node_id): weight for node_id, weight in (weights or {}).items()})
     except WeightError:
         return None
     if wanted.keys() != seen.keys() or any(abs(wanted[n] - seen[n]) > _SHARE_DIGITS for n in seen):
         return None
-    return dict(written)
+    return dict(weights or {})
 
 
 def _integers(seen: Mapping[int, float]) -> dict[str, int]:
