@@ -1,5 +1,9 @@
+"""What is told of a cluster: its verdict, its health, its backends, and that passwords never are."""
+
 import pytest
+from django.db import connection
 from django.http import Http404
+from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Organisation
 from apps.clusters.history.append import NodeSampleRow, append
@@ -9,6 +13,7 @@ from apps.clusters.queries.clusters import cluster_answer, cluster_answers
 from apps.clusters.queries.distribution import distribution
 from apps.clusters.queries.health import cluster_health, freshness
 from apps.clusters.queries.nodes import nodes_answer
+from apps.clusters.queries.overview import overview
 from tests.clusters.seen_cluster import NOW, WEIGHTS, ago, count, poll, register
 
 pytestmark = pytest.mark.django_db
@@ -306,3 +311,23 @@ def test_another_organisations_cluster_is_not_there(caller, cluster: Cluster, ot
         lookup.cluster_of(caller=caller("viewer", of=other_organisation), slug="orders")
     with pytest.raises(Http404, match="has no rollout 1"):
         lookup.rollout_of(caller=caller("viewer"), pk=1)
+
+
+def test_a_backend_that_waits_for_its_first_session_is_up(cluster: Cluster) -> None:
+    NodeLatest.objects.filter(node_id=1).update(status="waiting")
+
+    [_, backend, _] = nodes_answer(cluster=cluster, now=NOW)["nodes"]
+
+    assert backend["status"] == "up"
+    assert {view["status"] for view in backend["per_instance"]} == {"waiting"}
+    assert cluster_health(cluster=cluster, now=NOW)["state"] == "ok"
+
+
+def test_the_overview_reads_the_latest_rows_once(cluster: Cluster) -> None:
+    counted(cluster, {1: 250, 2: 750})
+
+    with CaptureQueriesContext(connection) as asked:
+        overview(cluster=cluster, window_s=300, now=NOW)
+
+    latest = [query["sql"] for query in asked if 'FROM "clusters_node_latest"' in query["sql"]]
+    assert len(latest) == 1

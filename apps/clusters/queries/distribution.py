@@ -61,7 +61,11 @@ class DistributionAnswer(TypedDict):
 
 def distribution(*, cluster: Cluster, window_s: int, now: datetime) -> DistributionAnswer:
     """Judge the reads of the latest window_s seconds against the weights that are in force."""
-    sight = sight_of(cluster)
+    return distribution_of(sight=sight_of(cluster), window_s=window_s, now=now)
+
+
+def distribution_of(*, sight: Sight, window_s: int, now: datetime) -> DistributionAnswer:
+    cluster = sight.cluster
     start = window_start(sight=sight, window_s=window_s, now=now)
     counts = window_counts(cluster=cluster, start=start, end=now)
     weights = weights_of(sight)

@@ -5,9 +5,10 @@ from typing import TypedDict
 
 from apps.clusters.domain import ribbons
 from apps.clusters.history import window_counts
-from apps.clusters.models import Backend, BackendLatest, Cluster, ClusterEvent, InstanceLatest, NodeLatest
-from apps.clusters.queries.distribution import DistributionAnswer, InstanceDistribution, NodeShare, distribution
-from apps.clusters.queries.health import Freshness, Health, cluster_health, freshness
+from apps.clusters.models import Cluster, ClusterEvent, InstanceLatest
+from apps.clusters.queries.distribution import DistributionAnswer, InstanceDistribution, NodeShare, distribution_of
+from apps.clusters.queries.health import Freshness, Health, freshness_of, health_of
+from apps.clusters.queries.sight import BackendSight, InstanceSight, Sight, sight_of
 
 
 class InstanceFigures(TypedDict):
@@ -83,13 +84,14 @@ class EventAnswer(TypedDict):
 
 
 def overview(*, cluster: Cluster, window_s: int, now: datetime) -> Overview:
-    judged = distribution(cluster=cluster, window_s=window_s, now=now)
-    instances = _instances(cluster, judged)
-    backends = _backends(cluster, judged)
+    sight = sight_of(cluster)
+    judged = distribution_of(sight=sight, window_s=window_s, now=now)
+    instances = _instances(sight, judged)
+    backends = _backends(sight, judged)
     flows = _flows(judged, instances, backends)
     return {
-        "health": cluster_health(cluster=cluster, now=now, verdict_state=judged["verdict"]["state"]),
-        "freshness": freshness(cluster=cluster, now=now),
+        "health": health_of(sight=sight, now=now, verdict_state=judged["verdict"]["state"]),
+        "freshness": freshness_of(sight=sight, now=now),
         "distribution": judged,
         "evidence": evidence(judged, is_statement_level=cluster.is_statement_level),
         "instances": instances,
@@ -98,7 +100,7 @@ def overview(*, cluster: Cluster, window_s: int, now: datetime) -> Overview:
         "strip_height": ribbons.height(max(len(instances), len(backends))),
         "cross_az_share": ribbons.cross_az_share(flows),
         "cache": _cache(cluster, now - timedelta(seconds=window_s), now),
-        "versions": _versions(cluster),
+        "versions": _versions(sight),
     }
 
 
@@ -139,29 +141,27 @@ def events(*, cluster: Cluster, before: int | None, limit: int) -> list[EventAns
     ]
 
 
-def _instances(cluster: Cluster, judged: DistributionAnswer) -> list[InstanceFigures]:
-    latest = {row.instance_id: row for row in InstanceLatest.objects.filter(instance__cluster=cluster)}
+def _instances(sight: Sight, judged: DistributionAnswer) -> list[InstanceFigures]:
     shares = {each["instance"]: each for each in judged["per_instance"]}
-    found: list[InstanceFigures] = []
-    for instance in cluster.instances.order_by("pk"):
-        row, counted = latest.get(instance.pk), shares.get(instance.name)
-        found.append(
-            {
-                "name": instance.name,
-                "az": instance.az,
-                "state": row.state if row else "waiting",
-                "reason": row.reason if row else "not asked yet",
-                "reads_per_s": _rate(counted["reads"], judged) if counted else None,
-                "sessions": counted["sessions"] if counted else None,
-                "is_off": bool(counted and counted["state"] == "off"),
-                "answered_at": row.answered_at if row else None,
-                "probe_ms": row.probe_ms if row else None,
-                "children_used": row.children_used if row else None,
-                "children_total": row.children_total if row else None,
-                "children_free": _free(row),
-            }
-        )
-    return found
+    return [_instance(one, shares.get(one.instance.name), judged) for one in sight.instances]
+
+
+def _instance(one: InstanceSight, counted: InstanceDistribution | None, judged: DistributionAnswer) -> InstanceFigures:
+    row = one.latest
+    return {
+        "name": one.instance.name,
+        "az": one.instance.az,
+        "state": row.state if row else "waiting",
+        "reason": row.reason if row else "not asked yet",
+        "reads_per_s": _rate(counted["reads"], judged) if counted else None,
+        "sessions": counted["sessions"] if counted else None,
+        "is_off": bool(counted and counted["state"] == "off"),
+        "answered_at": row.answered_at if row else None,
+        "probe_ms": row.probe_ms if row else None,
+        "children_used": row.children_used if row else None,
+        "children_total": row.children_total if row else None,
+        "children_free": _free(row),
+    }
 
 
 def _free(row: InstanceLatest | None) -> int | None:
@@ -171,62 +171,30 @@ def _free(row: InstanceLatest | None) -> int | None:
     return max(row.children_total - row.children_used - 2, 0)
 
 
-def _backends(cluster: Cluster, judged: DistributionAnswer) -> list[BackendFigures]:
+def _backends(sight: Sight, judged: DistributionAnswer) -> list[BackendFigures]:
     shares = {node["node_id"]: node for node in judged["nodes"]}
-    direct = {row.backend_id: row for row in BackendLatest.objects.filter(backend__cluster=cluster)}
-    seen: dict[int, list[NodeLatest]] = {}
-    for row in NodeLatest.objects.filter(instance__cluster=cluster).order_by("instance_id"):
-        seen.setdefault(row.node_id, []).append(row)
-    return [
-        _backend_figures(cluster, judged, backend, shares.get(backend.node_id), direct.get(backend.pk), seen)
-        for backend in cluster.backends.order_by("node_id")
-    ]
+    return [_backend(sight, one, shares[one.backend.node_id], judged) for one in sight.backends]
 
 
-def _backend_figures(
-    cluster: Cluster,
-    judged: DistributionAnswer,
-    backend: Backend,
-    share: NodeShare | None,
-    direct: BackendLatest | None,
-    seen: dict[int, list[NodeLatest]],
-) -> BackendFigures:
-    views = seen.get(backend.node_id, [])
-    threshold = cluster.delay_threshold_bytes or 0
-    lag_bytes = direct.replay_lag_bytes if direct else None
+def _backend(sight: Sight, one: BackendSight, share: NodeShare, judged: DistributionAnswer) -> BackendFigures:
+    direct = one.latest
     return {
-        "node_id": backend.node_id,
-        "name": backend.shown_name,
-        "az": backend.az,
-        "role": _role(views, direct),
-        "status": _status(views),
+        "node_id": one.backend.node_id,
+        "name": one.name,
+        "az": one.backend.az,
+        "role": one.role,
+        "status": one.status,
         "sync_state": direct.sync_state if direct else "",
-        "observed_share": share["observed_share"] if share else None,
-        "weight_share": share["weight_share"] if share else None,
-        "effective_share": share["effective_share"] if share else None,
-        "reads_per_s": _rate(share["select_count"], judged) if share else None,
+        "observed_share": share["observed_share"],
+        "weight_share": share["weight_share"],
+        "effective_share": share["effective_share"],
+        "reads_per_s": _rate(share["select_count"], judged),
         "replay_lag_s": direct.replay_lag_s if direct else None,
-        "replay_lag_bytes": lag_bytes,
+        "replay_lag_bytes": direct.replay_lag_bytes if direct else None,
         "lag_reason": direct.lag_reason if direct else "not asked yet",
-        "is_lagging": bool(threshold and lag_bytes is not None and lag_bytes > threshold),
+        "is_lagging": sight.is_lagging(one),
         "reason": direct.reason if direct else "not asked yet",
     }
-
-
-def _role(views: list[NodeLatest], direct: BackendLatest | None) -> str:
-    """What PostgreSQL says of itself; what pgpool believes where it does not answer."""
-    if direct is not None and direct.is_in_recovery is not None:
-        return "standby" if direct.is_in_recovery else "primary"
-    return views[0].role if views else "unknown"
-
-
-def _status(views: list[NodeLatest]) -> str:
-    """up or down where all pgpools agree, else how many see it up."""
-    states = {view.status for view in views}
-    if len(states) == 1:
-        return states.pop()
-    up = sum(view.status == "up" for view in views)
-    return f"up at {up} of {len(views)} pgpools" if views else "not seen yet"
 
 
 def _rate(count: int, judged: DistributionAnswer) -> float | None:
@@ -267,11 +235,11 @@ def _cache(cluster: Cluster, start: datetime, end: datetime) -> CacheFigures:
     return {"hits": hits, "misses": misses, "hit_ratio": hits / (hits + misses), "reason": ""}
 
 
-def _versions(cluster: Cluster) -> str:
+def _versions(sight: Sight) -> str:
     """As: Pgpool-II 4.3.5 · PostgreSQL 15.18"""
-    pgpools = sorted({version for version in cluster.instances.values_list("version", flat=True) if version})
+    pgpools = sorted({one.instance.version for one in sight.instances if one.instance.version})
     # Debian puts its package behind the number: 15.18 (Debian 15.18-0+deb12u1).
-    answers = BackendLatest.objects.filter(backend__cluster=cluster).values_list("server_version", flat=True)
+    answers = [one.latest.server_version for one in sight.backends if one.latest]
     servers = sorted({version.split()[0] for version in answers if version})
     said = [f"Pgpool-II {', '.join(pgpools)}"] if pgpools else []
     return " · ".join(said + ([f"PostgreSQL {', '.join(servers)}"] if servers else []))

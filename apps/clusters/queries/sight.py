@@ -48,12 +48,11 @@ class BackendSight:
 
     @property
     def status(self) -> str:
-        """The pgpools' common belief, or how many of them see it up."""
-        found = {node.status for node in self.nodes}
-        if len(found) == 1:
-            return found.pop()
-        up = sum(node.status in UP for node in self.nodes)
-        return f"up at {up} of {len(self.nodes)} pgpools" if found else "not seen yet"
+        """The pgpools' common belief, or how many of them see it up. One that waits for its first session is up."""
+        found = ["up" if node.status in UP else node.status for node in self.nodes]
+        if len(set(found)) == 1:
+            return found[0]
+        return f"up at {found.count('up')} of {len(found)} pgpools" if found else "not seen yet"
 
     @property
     def lag_bytes(self) -> int | None:
