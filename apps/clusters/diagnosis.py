@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from apps.clusters.backend_client import BackendAddress, BackendUnreachable, ask_backend
+from apps.clusters.backend_client import BackendAddress, BackendUnreachable, KeptBackend, ask_backend
 from apps.clusters.domain.connection_trouble import quoted_identifier
 from apps.clusters.domain.show_rows import PoolNode, ShowRowError, parse_pool_nodes, parse_pool_version
 from apps.clusters.pgpool_client import PgpoolAddress, PgpoolConnection, PgpoolUnreachable, connect
@@ -71,16 +71,19 @@ async def diagnose_backend(address: BackendAddress, *, deadline_s: float = DEADL
     """Test the direct way to a backend. deadline_s holds for each step."""
     found = await _reach(address, deadline_s=deadline_s, program="PostgreSQL")
     if not _has_failed(found):
+        kept = KeptBackend()
         try:
-            facts = await ask_backend(address, deadline_s=deadline_s)
+            facts = await ask_backend(address, deadline_s=deadline_s, kept=kept)
         except BackendUnreachable as error:
             _failed(found, error)
         else:
             role = "standby" if facts.is_in_recovery else "primary"
             text = f"signed in as {address.username}; PostgreSQL {facts.server_version}, {role}"
             _ok(found, "authenticate", text)
-            _verified(found, address)
+            _tls_in_use(found, address, is_encrypted=kept.session is not None and kept.session.is_encrypted)
             _privilege(found, address.username, may_monitor=facts.may_monitor)
+        finally:
+            await kept.close()
     return _in_order(found, BACKEND_STEPS)
 
 
@@ -127,8 +130,8 @@ async def _tls_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 
 def _tls(found: Found, address: PgpoolAddress | BackendAddress, answer: bytes, *, program: str) -> None:
     if answer == b"S":
-        # Whether the certificate is good is seen when signing in.
-        _warn(found, "tls", "encrypted, but the certificate is not verified (sslmode verify-full does)")
+        # Whether TLS is then spoken, and whether the certificate is good, is seen when signing in.
+        _warn(found, "tls", f"{program} offers TLS")
     elif answer == b"N" and address.sslmode in TLS_NEEDED:
         fix = f"ssl = on in the configuration of {program}, then restart it; or choose sslmode prefer."
         raise Unreachable("tls", f"{program} offers no TLS, but sslmode {address.sslmode} asks for it", fix)
@@ -146,7 +149,7 @@ def _tls(found: Found, address: PgpoolAddress | BackendAddress, answer: bytes, *
 
 async def _ask_pgpool(found: Found, address: PgpoolAddress, connection: PgpoolConnection, *, deadline_s: float) -> None:
     _ok(found, "authenticate", f"signed in as {address.username}")
-    _verified(found, address)
+    _tls_in_use(found, address, is_encrypted=connection.is_encrypted)
     asks: Mapping[Step, Callable[[], Awaitable[None]]] = {
         "privilege": lambda: _ask_privilege(found, address, connection, deadline_s=deadline_s),
         "show": lambda: _ask_show(found, connection, deadline_s=deadline_s),
@@ -201,10 +204,18 @@ def _warn(found: Found, name: Step, text: str) -> None:
     found[name] = DiagnosisStep(name, "warning", text)
 
 
-def _verified(found: Found, address: PgpoolAddress | BackendAddress) -> None:
-    """Called once signed in: libpq would not have gone on with a certificate that it was to verify and could not."""
-    if address.sslmode in TLS_VERIFIED:
+def _tls_in_use(found: Found, address: PgpoolAddress | BackendAddress, *, is_encrypted: bool) -> None:
+    """Called once signed in: libpq would not have gone on with a certificate that it was to verify and could not.
+
+    With prefer it goes on in clear text where TLS was offered and then failed.
+    """
+    if not is_encrypted:
+        if "clear text" not in found["tls"].text:
+            _warn(found, "tls", "not used: what is asked and answered travels in clear text")
+    elif address.sslmode in TLS_VERIFIED:
         _ok(found, "tls", f"encrypted, the certificate is verified ({address.sslmode})")
+    else:
+        _warn(found, "tls", "encrypted, but the certificate is not verified (sslmode verify-full does)")
 
 
 def _failed(found: Found, error: Unreachable) -> None:

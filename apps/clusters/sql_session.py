@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 
 from apps.clusters.sockets import DeadlinePassed, Unreachable, accepts_tcp, by_deadline, resolve
+from apps.clusters.tls_roots import root_certificates
 
 # Part of a connection's deadline kept for finding out whether the machine at least takes a TCP connection.
 PROBE_SHARE = 0.15
@@ -121,6 +122,7 @@ async def _connect_with(
         password=target.password,
         dbname=target.database,
         sslmode=sslmode,
+        sslrootcert=root_certificates(sslmode),
         gssencmode="disable",
         application_name="lifeguard",
     )

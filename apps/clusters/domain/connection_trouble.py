@@ -88,10 +88,24 @@ _SIGNS = (
         "ssl = on in postgresql.conf, then reload it; or choose sslmode prefer.",
     ),
     _sign(
-        r"(root certificate file|certificate verify failed|server certificate for|self.signed certificate)",
+        r"root certificate file",
+        "tls",
+        "there is nothing to verify the certificate of {host}:{port} with",
+        "Install ca-certificates, or name a file of certificate authorities that can be read in PGSSLROOTCERT.",
+    ),
+    _sign(
+        r"(does not match host name|could not get server's host name)",
+        "tls",
+        "the certificate of {host}:{port} is made out to another name",
+        "Give the host by a name that the certificate has, or make one with subjectAltName {host}; "
+        "verify-ca looks at the authority alone.",
+    ),
+    _sign(
+        r"(certificate verify failed|self.signed certificate)",
         "tls",
         "the certificate of {host}:{port} could not be verified",
-        "Give the worker the authority's certificate (PGSSLROOTCERT), or choose sslmode require: it does not verify.",
+        "Give the authority's certificate to Lifeguard's own machine: /usr/local/share/ca-certificates/ and "
+        "update-ca-certificates, or its file in PGSSLROOTCERT; or choose sslmode require: it does not verify.",
     ),
     _sign(
         r"(SSL error|SSL SYSCALL|could not initiate SSL|tls)",
@@ -179,12 +193,21 @@ _SIGNS = (
     _sign(r"permission denied", "privilege", "{username} may not read what monitoring needs", GRANT_MONITOR),
 )
 
+# How psycopg lists them.
+_ATTEMPT = re.compile(r"^- host: .*?, hostaddr: \S+: ", re.MULTILINE)
+
 
 def trouble_of(text: str, place: Place, *, otherwise: TroubleStep) -> Trouble:
     """Read the message of a failed connection or query.
 
     otherwise: the step to name for a message nobody has met yet; its own words are then the reason.
+    A host with several addresses fails once for each: the one that got further than TCP tells more.
     """
+    failures = [_trouble_of(each, place, otherwise=otherwise) for each in _ATTEMPT.split(text)[1:] or [text]]
+    return next((trouble for trouble in failures if trouble.step != "tcp"), failures[0])
+
+
+def _trouble_of(text: str, place: Place, *, otherwise: TroubleStep) -> Trouble:
     for sign in _SIGNS:
         if sign.pattern.search(text):
             return Trouble(step=sign.step, reason=f"{sign.reason(place)} ({short(text)})", fix=sign.fix(place))

@@ -69,6 +69,21 @@ BACKEND = Place("backend", "pg1.example", 5432, "lifeguard", "postgres")
             "offers no TLS",
             "ssl = on in postgresql.conf",
         ),
+        (PGPOOL, "SSL error: certificate verify failed", "tls", "could not be verified", "update-ca-certificates"),
+        (
+            PGPOOL,
+            'server certificate for "127.0.0.1" does not match host name "pool.example"',
+            "tls",
+            "is made out to another name",
+            "subjectAltName pool.example",
+        ),
+        (
+            BACKEND,
+            'root certificate file "/etc/ssl/certs/ca-certificates.crt" does not exist\nEither provide the file, [...]',
+            "tls",
+            "nothing to verify the certificate of pg1.example:5432 with",
+            "Install ca-certificates",
+        ),
         (BACKEND, "ERROR:  permission denied for function x", "privilege", "may not read", "GRANT pg_monitor"),
     ],
 )
@@ -80,6 +95,21 @@ def test_a_known_message_names_its_step_and_its_mending(
     assert trouble.step == step
     assert reason in trouble.reason
     assert fix in trouble.fix
+
+
+def test_of_several_addresses_the_one_that_got_further_than_tcp_is_told() -> None:
+    refused = 'connection failed: connection to server at "::1", port 9999 failed: Connection refused'
+    mistrusted = 'connection failed: connection to server at "127.0.0.1", port 9999 failed: SSL error: certificate '
+    text = (
+        f"{refused}\nMultiple connection attempts failed. All failures were:\n"
+        f"- host: 'pool.example', port: '9999', hostaddr: '127.0.0.1': {mistrusted}verify failed\n"
+        f"- host: 'pool.example', port: '9999', hostaddr: '::1': {refused}\n\tIs the server running there?"
+    )
+
+    trouble = trouble_of(text, PGPOOL, otherwise="authenticate")
+
+    assert trouble.step == "tls"
+    assert "refused" not in trouble.reason
 
 
 def test_an_unknown_message_keeps_its_own_words_and_the_step_it_came_up_in() -> None:
