@@ -14,13 +14,13 @@ from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.clusters import registry_changes
 from apps.clusters.forms.changes import CredentialsForm, NameForm, PlacesForm, RemovalForm
-from apps.clusters.forms.pgpools import PgpoolChangeForm, PgpoolForm, delivery_directories
+from apps.clusters.forms.pgpools import PgpoolChangeForm, delivery_directories
 from apps.clusters.forms.refusals import sentence
 from apps.clusters.models import Cluster, PgpoolInstance
 from apps.clusters.queries import lookup
 from apps.clusters.registration import RegistrationRefused
 from apps.clusters.registry_changes import RegistryConflict
-from apps.clusters.views.settings_page import settings_page
+from apps.clusters.views.settings_page import new_pgpool_form, settings_page
 
 
 class ChangeForm(Protocol):
@@ -65,7 +65,7 @@ def change_places(request: HttpRequest, caller: Caller, slug: str) -> HttpRespon
 @page(Role.ADMIN)
 def add_pgpool(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
-    form = PgpoolForm(request.POST, prefix="new", directories=delivery_directories(caller.organisation.slug))
+    form = new_pgpool_form(request.POST, cluster, delivery_directories(caller.organisation.slug))
 
     def add() -> None:
         registry_changes.add_instance(caller=caller, cluster=cluster, wanted=form.wanted(), now=timezone.now())

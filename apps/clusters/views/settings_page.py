@@ -1,10 +1,10 @@
 """The settings page as a whole, around whichever of its forms was just refused."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 
 from apps.accounts.access import Caller
@@ -27,7 +27,7 @@ _STATES = {
 
 @dataclass(frozen=True)
 class PgpoolRow:
-    """form, removal: None for those who may not change it. is_refused: its form comes back with errors."""
+    """form: None for those who may not change it. is_refused: its form comes back with errors."""
 
     instance: PgpoolInstance
     mark: str
@@ -66,9 +66,14 @@ def _forms(caller: Caller, cluster: Cluster) -> dict[str, Any]:
         "naming": NameForm(initial={"name": cluster.name}),
         "credentials": CredentialsForm(initial={"username": cluster.username, "sslmode": cluster.sslmode}),
         "places": PlacesForm(None, cluster=cluster),
-        "new_pgpool": PgpoolForm(prefix="new", initial={"port": 9999}, directories=directories),
+        "new_pgpool": new_pgpool_form(None, cluster, directories),
         "removal": RemovalForm(expected=cluster.slug),
     }
+
+
+def new_pgpool_form(data: QueryDict | None, cluster: Cluster, directories: Sequence[str]) -> PgpoolForm:
+    number = cluster.instances.count() + 1
+    return PgpoolForm(data, prefix="new", initial={"port": 9999}, directories=directories, number=number)
 
 
 def _row(caller: Caller, one: InstanceSight, refused: PgpoolChangeForm | None) -> PgpoolRow:
