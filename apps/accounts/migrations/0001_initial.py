@@ -1,4 +1,3 @@
-
 import django.db.models.deletion
 import django.db.models.functions.text
 from django.conf import settings

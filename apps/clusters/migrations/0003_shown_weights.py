@@ -1,6 +1,5 @@
 """Raw weights as PGPOOL SHOW prints them, beside the version of a pgpool."""
 
-
 from django.db import migrations, models
 
 
