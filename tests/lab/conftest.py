@@ -63,6 +63,6 @@ def wait_until(is_true: Callable[[], object], what: str, *, within_s: float = 60
         time.sleep(0.2)
 
 
-@pytest.fixture(name="wait_until")
+@pytest.fixture(name="wait_until", scope="session")
 def wait_until_fixture() -> Callable[..., None]:
     return wait_until
