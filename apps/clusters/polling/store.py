@@ -38,8 +38,10 @@ def store(*, cluster: WatchedCluster, tick: Tick, memory: ClusterMemory, lease: 
 
 def _registered(cluster: WatchedCluster, tick: Tick) -> Tick:
     """The tick without what was unregistered since it was asked; the rest cannot vanish before the commit."""
-    instances = _held("clusters_pgpoolinstance", cluster.cluster_id)
-    backends = _held("clusters_backend", cluster.cluster_id)
+    # The cluster first, as who removes it begins there too: in another order the two would wait for each other.
+    _held("clusters_cluster", "id", cluster.cluster_id)
+    instances = _held("clusters_pgpoolinstance", "cluster_id", cluster.cluster_id)
+    backends = _held("clusters_backend", "cluster_id", cluster.cluster_id)
     return Tick(
         at=tick.at,
         number=tick.number,
@@ -48,10 +50,10 @@ def _registered(cluster: WatchedCluster, tick: Tick) -> Tick:
     )
 
 
-def _held(table: str, cluster_id: int) -> set[int]:
+def _held(table: str, column: str, cluster_id: int) -> set[int]:
     """Keys of the cluster's rows, held against deletion only, as a foreign key would."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT id FROM {table} WHERE cluster_id = %s FOR KEY SHARE", [cluster_id])  # noqa: S608
+        cursor.execute(f"SELECT id FROM {table} WHERE {column} = %s FOR KEY SHARE", [cluster_id])  # noqa: S608
         return {key for (key,) in cursor.fetchall()}
 
 
