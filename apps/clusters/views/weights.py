@@ -92,8 +92,8 @@ def _wanted(request: HttpRequest) -> dict[int, str]:
     """Weights given in the address or in a refused form, to show them again: ?weight_1=50&weight_2=50."""
     given = request.POST if request.method == "POST" else request.GET
     return {
-        node_id: value
-        for name, value in given.items()
+        node_id: str(given[name])
+        for name in given
         if name.startswith("weight_") and (node_id := row_key(name.removeprefix("weight_"))) is not None
     }
 
