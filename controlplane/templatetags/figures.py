@@ -172,11 +172,26 @@ def facts(value: object) -> str:
 
 
 def _fact(value: Any) -> str:
-    if value is None:
+    if value is None or value == "":
         return "–"
+    if isinstance(value, Mapping):
+        return _nested(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _nested(value: Mapping[str, Any]) -> str:
+    """What stands per backend is said in order, what stands per pgpool once if it is the same for all.
+
+    {"pgpool-1": {"0": 0, "1": 3}, "pgpool-2": {"0": 0, "1": 3}} -> 0 / 3 on pgpool-1, pgpool-2
+    """
+    if all(name.isdecimal() for name in value):
+        return " / ".join(_fact(each) for each in value.values()) or "–"
+    where: dict[str, list[str]] = {}
+    for name, each in value.items():
+        where.setdefault(_fact(each), []).append(name)
+    return "; ".join(f"{said} on {', '.join(names)}" for said, names in where.items())
 
 
 @register.filter

@@ -86,7 +86,13 @@ def test_an_instant_is_told_in_utc():
         (None, ""),
         ({}, ""),
         ({"scope": "read", "is_on": True, "life": None}, f"scope{NB}read, is{NB}on{NB}yes, life{NB}–"),
-        ({"weights": {"0": 1}}, f'weights{NB}{{"0": 1}}'),
+        ({"weights": {"0": 0, "1": 3}}, f"weights{NB}0 / 3"),
+        (
+            {"weights": {"pgpool-1": {"0": 0, "1": 3}, "pgpool-2": {"0": 0, "1": 3}}},
+            f"weights{NB}0 / 3 on pgpool-1, pgpool-2",
+        ),
+        ({"weights": {"a": {"0": 0, "1": 3}, "b": {"0": 1, "1": 3}}}, f"weights{NB}0 / 3 on a; 1 / 3 on b"),
+        ({"note": "", "places": {}}, f"note{NB}–, places{NB}–"),
         (["a"], '["a"]'),
     ],
 )
