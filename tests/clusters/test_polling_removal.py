@@ -56,4 +56,4 @@ def test_a_tick_waits_for_the_removal_and_is_not_stored() -> None:
     assert raised == []
     assert not Cluster.objects.exists()
     assert not ClusterEvent.objects.exists()
-    assert not InstanceSample.objects.exists()
+    assert not InstanceSample.objects.filter(at=NOW).exists()
