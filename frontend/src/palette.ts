@@ -28,10 +28,10 @@ function placesOfPage(): Place[] {
   return [...byUrl.values()].filter((place) => place.title !== "");
 }
 
-/** The words of a link without the count behind them. */
+/** The words of a link without the count behind them, or what is said to the ear only. */
 function titleOf(link: HTMLAnchorElement): string {
   const copy = link.cloneNode(true) as HTMLAnchorElement;
-  copy.querySelectorAll(".n").forEach((count) => count.remove());
+  copy.querySelectorAll(".n, .sr").forEach((aside) => aside.remove());
   return copy.textContent?.trim() ?? "";
 }
 
