@@ -109,13 +109,15 @@ def _pgpools_errors(wanted: ClusterWanted) -> dict[str, str]:
 
 
 def twice_errors(pgpools: Sequence[AskedPgpool]) -> dict[str, str]:
-    """Names and addresses that two pgpools of one cluster would share."""
+    """Names and addresses that two pgpools of one cluster would share, and names that no address could carry."""
     names = Counter(each.name for each in pgpools)
     places = Counter((each.wanted.host.lower(), each.wanted.port) for each in pgpools)
     errors = {}
     for each in pgpools:
         if names[each.name] > 1:
             errors[f"{each.field}.name"] = f"two pgpools would be called {each.name}"
+        elif "/" in each.name:
+            errors[f"{each.field}.name"] = f"{each.name} has a slash in it; a name stands in addresses, as pgpool-1"
         if places[each.wanted.host.lower(), each.wanted.port] > 1:
             errors[f"{each.field}.host"] = f"{each.wanted.host}:{each.wanted.port} is given twice"
     return errors

@@ -207,6 +207,12 @@ def test_names_addresses_and_backends_are_given_once(scene: Scene, caller: MakeC
     }  # fmt: skip
 
 
+def test_a_pgpool_name_that_no_address_could_carry_is_refused(scene: Scene, caller: MakeCaller) -> None:
+    wanted = scene.wanted(pgpools=(scene.pgpool(0, name="east/1"),))
+
+    assert "has a slash" in errors_of(caller("admin"), wanted)["pgpools.0.name"]
+
+
 def test_a_backend_that_pgpool_does_not_show_is_refused(scene: Scene, caller: MakeCaller) -> None:
     errors = errors_of(caller("admin"), scene.wanted(backends=(BackendWanted(7),)))
 
