@@ -15,7 +15,7 @@ from apps.clusters.queries.overview import EventAnswer, Overview, events, overvi
 from apps.clusters.queries.rollouts import revision_answers, rollout_answers
 
 # What people choose between on the overview: seconds -> words.
-WINDOWS = {900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h", 604800: "7 d"}
+WINDOWS = {300: "5 min", 900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h", 604800: "7 d"}
 VERDICT_WINDOW_S = 300
 # What replication lag is drawn in: of ?lag= -> words.
 LAG_UNITS = {"seconds": "Lag in seconds", "bytes": "bytes"}
