@@ -1,5 +1,6 @@
 """`python -m deploy.screenshots`: take the pages of the running demo, light, dark and narrow, for the README."""
 
+import argparse
 import json
 import os
 import sys
@@ -88,7 +89,9 @@ def take(demo: dict[str, Any], target: Path) -> list[Path]:
 
 
 def main() -> int:
-    announcement = Place(DEFAULT_ROOT).announcement
+    parser = argparse.ArgumentParser(prog="python -m deploy.screenshots", description=__doc__)
+    parser.add_argument("--root", type=Path, default=DEFAULT_ROOT, help="where the demo keeps its files")
+    announcement = Place(parser.parse_args().root.absolute()).announcement
     if not announcement.exists():
         print("The demo does not run. Start it with: make demo-up", file=sys.stderr)
         return 1
