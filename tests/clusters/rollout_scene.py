@@ -80,6 +80,12 @@ class Scene:
         rollout.refresh_from_db()
         return rollout
 
+    def edit_by_hand(self) -> None:
+        """The file of pgpool-2, which a first request has made known."""
+        Rollout.objects.filter(pk=self.request().pk).update(state="cancelled")
+        conf = self.confs[1]
+        conf.write_text(conf.read_text().replace("delay_threshold = 1000", "delay_threshold = 5"))
+
     def states(self, rollout: Rollout) -> list[str]:
         return list(rollout.steps.order_by("position").values_list("state", flat=True))
 

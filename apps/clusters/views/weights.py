@@ -15,6 +15,7 @@ from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
 from apps.clusters import weight_change
 from apps.clusters.domain.weights import WeightError, parse_weight_texts
+from apps.clusters.forms.refusals import sentence
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.queries.editing import editor
@@ -40,7 +41,7 @@ def weights_preview(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
         weights = _weights(request.POST, cluster)
         context["preview"] = weight_change.preview(cluster=cluster, weights=weights, per_instance=None)
     except (WeightError, weight_change.WeightsRefused) as error:
-        context["refusal"] = _sentence(error)
+        context["refusal"] = _refusal(error, cluster)
     except weight_change.BaseChanged as error:
         context["changed"] = error
     return render(request, "clusters/_preview.html", context)
@@ -61,12 +62,12 @@ def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpRespon
             now=timezone.now(),
         )
     except weight_change.RolloutRunning as error:
-        messages.warning(request, _sentence(error))
+        messages.warning(request, _refusal(error, cluster))
         return redirect("rollout", organisation=caller.organisation.slug, pk=error.rollout_id)
     except weight_change.BaseChanged as error:
         return _editor_page(request, caller, cluster, {"changed": error, "note": note}, status=409)
     except (WeightError, weight_change.WeightsRefused) as error:
-        return _editor_page(request, caller, cluster, {"refusal": _sentence(error), "note": note}, status=422)
+        return _editor_page(request, caller, cluster, {"refusal": _refusal(error, cluster), "note": note}, status=422)
     return redirect("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
 
 
@@ -109,6 +110,9 @@ def _reads_per_s(reads: int, seconds: float) -> float | None:
     return reads / seconds if seconds > 0 else None
 
 
-def _sentence(error: Exception) -> str:
-    text = str(error)
-    return text[:1].upper() + text[1:]
+def _refusal(error: Exception, cluster: Cluster) -> str:
+    """What a story refused, in a sentence; a backend by its name, not by its field."""
+    if not isinstance(error, WeightError):
+        return sentence(str(error))
+    names = {f"weights.{backend.node_id}": backend.shown_name for backend in cluster.backends.order_by("node_id")}
+    return f"{names.get(error.field, 'The weights')}{str(error).removeprefix(error.field)}."

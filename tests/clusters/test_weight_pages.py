@@ -1,0 +1,154 @@
+"""The pages of weights and rollouts: one request per permission and per outcome."""
+
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+
+from apps.clusters.models import ConfigRevision, PgpoolInstance, Rollout
+from tests.clusters.callers_at_doors import browser
+from tests.clusters.rollout_scene import SECRET, Scene, scene
+from tests.clusters.test_registration_pages import text_of
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/o/acme/clusters/orders/weights/"
+QUARTERS = {"weight_0": "0", "weight_1": "25", "weight_2": "75"}
+
+
+@pytest.fixture
+def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        yield found
+
+
+def leads_to(answer: HttpResponse, rollout: Rollout) -> bool:
+    return answer.headers.get("Location") == f"/o/acme/rollouts/{rollout.pk}/"
+
+
+def test_a_viewer_sees_the_weights_and_why_they_cannot_be_changed(acme: Scene) -> None:
+    answer = browser("viewer").get(PAGE)
+
+    assert answer.status_code == 200
+    assert "You have viewer access to Orders; changing weights needs the role operator." in text_of(answer)
+
+
+@pytest.mark.parametrize("path", ["", "preview/"])
+def test_a_viewer_can_neither_preview_nor_start(acme: Scene, path: str) -> None:
+    assert browser("viewer").post(PAGE + path, QUARTERS).status_code == 403
+
+    assert not Rollout.objects.exists()
+
+
+def test_a_cluster_of_another_organisation_is_not_there(acme: Scene) -> None:
+    stranger = browser("admin", "rival")
+    rollout = acme.request()
+
+    assert stranger.get("/o/rival/clusters/orders/weights/").status_code == 404
+    assert stranger.post(PAGE, QUARTERS).status_code == 404
+    assert stranger.post(f"/o/rival/rollouts/{rollout.pk}/cancel/").status_code == 404
+    rollout.refresh_from_db()
+    assert not rollout.is_cancel_requested
+
+
+def test_the_preview_shows_the_lines_of_every_file_and_no_password(acme: Scene) -> None:
+    answer = browser("operator").post(PAGE + "preview/", QUARTERS)
+
+    text = text_of(answer)
+    assert answer.status_code == 200
+    assert "2 of 2 pgpool.conf files change" in text
+    assert "backend_weight2 = 75" in text
+    assert SECRET not in answer.content.decode()
+    assert not ConfigRevision.objects.exists()
+
+
+def test_percents_start_a_rollout_of_the_smallest_integers(acme: Scene) -> None:
+    answer = browser("operator").post(PAGE, {**QUARTERS, "note": "pg3 has the bigger cache"})
+
+    rollout = Rollout.objects.get()
+    assert leads_to(answer, rollout)
+    assert rollout.revision.weights["pgpool-1"] == {"0": 0, "1": 25, "2": 75}
+    assert (rollout.revision.note, rollout.requested_by_name) == ("pg3 has the bigger cache", "Operator")
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"weight_2": "-1"}, "pg3: -1.0 is not a number between 0 and 100000000."),
+        ({"weight_2": "many"}, "pg3: 'many' is not a number between 0 and 100000000."),
+        ({"weight_1": "0", "weight_2": "0"}, "is not a set with at least one weight above 0."),
+        ({"weight_7": "1"}, "is not one of the backends 0, 1, 2."),
+    ],
+)
+def test_weights_that_make_no_sense_come_back_with_the_reason(acme: Scene, typed: dict[str, str], said: str) -> None:
+    answer = browser("operator").post(PAGE, QUARTERS | typed)
+
+    assert answer.status_code == 422
+    assert said in unescape(text_of(answer))
+    assert not Rollout.objects.exists()
+
+
+def test_a_file_edited_by_hand_is_shown_and_taken_on_request(acme: Scene) -> None:
+    acme.edit_by_hand()
+    operator = browser("operator")
+
+    refused = operator.post(PAGE, QUARTERS)
+    taken = operator.post(PAGE, {**QUARTERS, "base": "live"})
+
+    assert refused.status_code == 409
+    assert "delay_threshold" in text_of(refused)
+    assert leads_to(taken, Rollout.objects.latest("pk"))
+
+
+def test_an_observed_pgpool_is_never_written(acme: Scene) -> None:
+    PgpoolInstance.objects.filter(name="pgpool-2").update(
+        delivery_kind="observe", delivery_path="", delivery_target=None
+    )
+
+    answer = browser("operator").post(PAGE, QUARTERS)
+
+    assert answer.status_code == 422
+    assert "pgpool-2: registered as observe only" in text_of(answer)
+
+
+def test_a_second_start_leads_to_the_rollout_that_is_running(acme: Scene) -> None:
+    running = acme.request()
+
+    answer = browser("operator").post(PAGE, QUARTERS)
+
+    assert leads_to(answer, running)
+    assert Rollout.objects.count() == 1
+
+
+def test_a_rollout_is_shown_with_its_steps_and_its_way_back(acme: Scene) -> None:
+    rollout = acme.request(note="more for pg3")
+    viewer = browser("viewer")
+
+    for path in (f"rollouts/{rollout.pk}/", f"rollouts/{rollout.pk}/now/", "rollouts/", "clusters/orders/history/"):
+        answer = viewer.get(f"/o/acme/{path}")
+        assert answer.status_code == 200
+        assert SECRET not in answer.content.decode()
+    assert "Nothing is written yet" in text_of(viewer.get(f"/o/acme/rollouts/{rollout.pk}/"))
+
+
+@pytest.mark.parametrize("action", ["cancel", "rollback"])
+def test_a_viewer_can_take_nothing_back(acme: Scene, action: str) -> None:
+    rollout = acme.request()
+
+    assert browser("viewer").post(f"/o/acme/rollouts/{rollout.pk}/{action}/").status_code == 403
+
+
+def test_an_operator_cancels_and_is_told_when_there_is_nothing_to_roll_back(acme: Scene) -> None:
+    rollout = acme.request()
+    operator = browser("operator")
+    address = f"/o/acme/rollouts/{rollout.pk}/"
+
+    assert leads_to(operator.post(address + "cancel/"), rollout)
+    told = operator.post(address + "rollback/", follow=True)
+
+    rollout.refresh_from_db()
+    assert rollout.is_cancel_requested
+    assert "is still running" in text_of(told)

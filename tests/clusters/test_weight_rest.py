@@ -1,0 +1,141 @@
+"""Weights and rollouts by REST: one request per permission and per outcome."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.clusters.models import ConfigRevision, Rollout
+from tests.clusters.callers_at_doors import script
+from tests.clusters.rollout_scene import NEW_WEIGHTS, SECRET, Scene, scene
+
+pytestmark = pytest.mark.django_db
+
+REST = "/api/v1/clusters/orders/weights/"
+
+
+@pytest.fixture
+def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        yield found
+
+
+def test_put_answers_202_with_the_rollout(acme: Scene) -> None:
+    answer = script("operator").put(REST, {"weights": NEW_WEIGHTS, "note": "more for pg3"})
+
+    rollout = Rollout.objects.get()
+    assert answer.status_code == 202
+    body = answer.json()
+    assert (body["id"], body["state"], body["converged"], body["note"]) == (
+        rollout.pk,
+        "pending",
+        False,
+        "more for pg3",
+    )
+    assert [(step["instance"], step["state"]) for step in body["steps"]] == [
+        ("pgpool-1", "pending"),
+        ("pgpool-2", "pending"),
+    ]
+    assert SECRET not in answer.content.decode()
+
+
+@pytest.mark.parametrize(("role", "scope"), [("viewer", "write"), ("operator", "read")])
+def test_who_may_not_write_is_refused(acme: Scene, role: str, scope: str) -> None:
+    answer = script(role, scope=scope).put(REST, {"weights": NEW_WEIGHTS})
+
+    assert (answer.status_code, answer.headers["Content-Type"]) == (403, "application/problem+json")
+    assert not Rollout.objects.exists()
+
+
+def test_a_cluster_of_another_organisation_is_404_by_rest(acme: Scene) -> None:
+    rollout = acme.request()
+    stranger = script("admin", organisation="rival")
+
+    assert stranger.put(REST, {"weights": NEW_WEIGHTS}).status_code == 404
+    assert stranger.get(f"/api/v1/rollouts/{rollout.pk}/").status_code == 404
+    assert stranger.post(f"/api/v1/rollouts/{rollout.pk}/rollback/").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"weights": {"0": 0, "1": -1, "2": 1}}, "weights.1"),
+        ({"weights": {"0": 0, "1": "1", "2": 1}}, "weights.1"),
+        ({"weights": {"0": 0, "1": True, "2": 1}}, "weights.1"),
+        ({"weights": {"0": 0, "1": 0, "2": 0}}, "weights"),
+        ({"weights": {"0": 0, "1": 1}}, "weights.2"),
+        ({"weights": {"0": 0, "1": 1, "2": 1, "3": 1}}, "weights.3"),
+        ({"weights": [0, 1, 1]}, "weights"),
+        ({"per_instance": {"pgpool-9": NEW_WEIGHTS}}, "per_instance.pgpool-9"),
+        ({"weights": NEW_WEIGHTS, "per_instance": {}}, "weights"),
+        ({"weights": NEW_WEIGHTS, "base": "guess"}, "base"),
+        ({"weights": NEW_WEIGHTS, "wieghts": 1}, "wieghts"),
+        ({}, "weights"),
+    ],
+)
+def test_bad_weights_are_refused_by_field(acme: Scene, body: dict[str, object], field: str) -> None:
+    answer = script("operator").put(REST, body)
+
+    assert answer.status_code == 400
+    assert [each["field"] for each in answer.json()["errors"]] == [field]
+    assert not ConfigRevision.objects.exists()
+
+
+@pytest.mark.parametrize("figure", ["NaN", "Infinity", "-Infinity", "1e400"])
+def test_what_is_no_finite_number_is_refused(acme: Scene, figure: str) -> None:
+    body = f'{{"weights": {{"0": 0, "1": 1, "2": {figure}}}}}'
+
+    answer = script("operator").put(REST, body, content_type="application/json")
+
+    assert (answer.status_code, answer.headers["Content-Type"]) == (400, "application/problem+json")
+    assert not ConfigRevision.objects.exists()
+
+
+def test_a_file_edited_by_hand_is_a_conflict_that_lists_the_difference(acme: Scene) -> None:
+    acme.edit_by_hand()
+
+    answer = script("operator").put(REST, {"weights": NEW_WEIGHTS})
+
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:lifeguard:base-changed")
+    assert answer.json()["differences"] == [
+        {"instance": "pgpool-2", "name": "delay_threshold", "before": "1000", "after": "5"}
+    ]
+
+
+def test_a_second_request_is_a_conflict_that_names_the_first(acme: Scene) -> None:
+    running = acme.request()
+
+    answer = script("operator").put(REST, {"weights": NEW_WEIGHTS})
+
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:lifeguard:rollout-running")
+    assert answer.json()["rollout"] == running.pk
+
+
+def test_rolling_back_what_was_verified_is_a_rollout_of_its_own(acme: Scene) -> None:
+    done = acme.advance(acme.request())
+    assert done.state == "verified"
+
+    answer = script("operator").post(f"/api/v1/rollouts/{done.pk}/rollback/")
+
+    assert answer.status_code == 202
+    assert answer.json()["rollback_of"] == done.pk
+    assert answer.json()["weights_after"]["pgpool-1"] == {"0": 0, "1": 1, "2": 1}
+
+
+def test_what_has_ended_cannot_be_cancelled(acme: Scene) -> None:
+    done = acme.advance(acme.request())
+
+    answer = script("operator").post(f"/api/v1/rollouts/{done.pk}/cancel/")
+
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:lifeguard:rollout-refused")
+
+
+def test_the_lists_hold_no_secret(acme: Scene) -> None:
+    acme.request()
+    viewer = script("viewer", scope="read")
+
+    for path in ("weights/", "revisions/", "rollouts/"):
+        answer = viewer.get(f"/api/v1/clusters/orders/{path}")
+        assert answer.status_code == 200
+        assert SECRET not in answer.content.decode()
