@@ -1,3 +1,5 @@
+"""How rollouts and revisions are told."""
+
 from collections.abc import Callable
 from typing import Any
 

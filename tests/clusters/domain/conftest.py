@@ -1,3 +1,5 @@
+"""Captured output of real programs, for the tests of parsers."""
+
 from hypothesis import HealthCheck, settings
 
 # The same examples every time and no clock: a property that fails, fails for everybody.

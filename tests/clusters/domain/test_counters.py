@@ -1,3 +1,5 @@
+"""Two samples of a counter: increases, restarts, gaps."""
+
 import pytest
 
 from apps.clusters.domain.counters import Increase, hit_ratio, increase, increases, rate_per_s

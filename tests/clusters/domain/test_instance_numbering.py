@@ -1,3 +1,5 @@
+"""Whether two pgpools number their backends alike, and how they differ."""
+
 from apps.clusters.domain.instance_numbering import differences
 
 KNOWN = {0: ("db0", 5432), 1: ("db1", 5432), 2: ("db2", 5432)}

@@ -1,3 +1,5 @@
+"""Replay lag in every state of primary and standby, and why it is not known."""
+
 import pytest
 
 from apps.clusters.domain.lag import Lag, SaidByStandby, SeenByPrimary, standby_lag

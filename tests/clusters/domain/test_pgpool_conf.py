@@ -1,3 +1,5 @@
+"""pgpool.conf read, set, compared and masked as pgpool itself would read it."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,3 +1,5 @@
+"""The geometry of the topology strip."""
+
 import re
 
 import pytest

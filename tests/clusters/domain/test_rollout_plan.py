@@ -1,3 +1,5 @@
+"""What a rollout does next, from every state of its rows."""
+
 from dataclasses import replace
 
 import pytest

@@ -1,3 +1,5 @@
+"""The verdict: its bands, its states and its sentences."""
+
 from collections.abc import Mapping
 from datetime import UTC, datetime
 

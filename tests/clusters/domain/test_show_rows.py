@@ -1,3 +1,5 @@
+"""Rows of SHOW as real pgpools of several versions printed them."""
+
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""What pgpool shows held against what its file says."""
+
 import pytest
 
 from apps.clusters.domain.verification import TruthState, is_same_value, shares_are_live, verify

@@ -1,3 +1,5 @@
+"""Weights from what people send to the integers of pgpool.conf."""
+
 import math
 
 import pytest
