@@ -1,4 +1,4 @@
-"""Captured output of real programs, for the tests of parsers."""
+"""Properties try the same examples every time."""
 
 from hypothesis import HealthCheck, settings
 
