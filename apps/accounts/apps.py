@@ -8,4 +8,4 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from apps.accounts import schema  # noqa: F401  registers how OpenAPI describes signing in
+        from apps.accounts import own_changes, schema  # noqa: F401  both register themselves by being loaded

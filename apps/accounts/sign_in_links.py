@@ -5,6 +5,9 @@ prints one with `manage.py sign_in_link`; it works once, for a short time.
 import secrets
 from datetime import datetime, timedelta
 
+from django.db import transaction
+
+from apps.accounts import audit
 from apps.accounts.models import SignInLink, User
 from apps.accounts.tokens import digest
 
@@ -15,7 +18,16 @@ def create_link(*, user: User, now: datetime) -> str:
     """Returns the key of the link, which is never to be had again. What ran out long ago is forgotten on the way."""
     SignInLink.objects.filter(expires_at__lt=now - timedelta(days=30)).delete()
     key = secrets.token_urlsafe(32)
-    SignInLink.objects.create(user=user, digest=digest(key), expires_at=now + LIFETIME)
+    with transaction.atomic():
+        SignInLink.objects.create(user=user, digest=digest(key), expires_at=now + LIFETIME)
+        for membership in user.memberships.select_related("organisation").order_by("pk"):
+            audit.record_command(
+                organisation=membership.organisation,
+                action="sign_in_link.created",
+                target_type="member",
+                target_id=user.pk,
+                target_name=user.email,
+            )
     return key
 
 

@@ -104,6 +104,9 @@ def test_a_printed_link_signs_in(member, settings):
 
     assert answer["url"].startswith(f"{settings.PUBLIC_URL}/accounts/sign-in/")
     assert Client().post(answer["url"].removeprefix(settings.PUBLIC_URL)).status_code == 302
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.actor_name) == ("sign_in_link.created", "operator of the installation")
+    assert answer["url"].split("/")[-2] not in str(AuditEntry.objects.values_list())
     assert run("sign_in_link", "--email", person.email).startswith(settings.PUBLIC_URL)
 
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.models import SignInLink, User
+from apps.accounts.models import AuditEntry, SignInLink, User
 from apps.accounts.sign_in_links import create_link
 
 PASSWORD = "correct horse battery staple"
@@ -111,6 +111,9 @@ def test_changing_ones_password_keeps_the_session_and_sends_no_mail(person):
     assert browser.get("/o/acme/").status_code == 200
     assert sign_in(Client(), person.email, "quite another secret").status_code == 302
     assert mail.outbox == []
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.target_name, entry.address) == ("password.changed", person.email, "127.0.0.1")
+    assert "quite another secret" not in str(AuditEntry.objects.values_list())
 
 
 @pytest.mark.parametrize("name", ["account_change_password", "account_logout"])
@@ -135,6 +138,10 @@ def test_who_came_by_link_sets_a_first_password(member):
 
     assert answer.redirect_chain == [(reverse("account_set_password"), 302)]
     assert "Set a password" in answer.content.decode()
+    wanted = {"password1": "quite another secret", "password2": "quite another secret"}
+    assert browser.post(reverse("account_set_password"), wanted).status_code == 302
+    assert sign_in(Client(), user.email, "quite another secret").status_code == 302
+    assert AuditEntry.objects.get().action == "password.changed"
 
 
 def test_a_link_signs_in_once(person):
