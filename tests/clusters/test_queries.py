@@ -1,5 +1,7 @@
 """What is told of a cluster: its verdict, its health, its backends, and that passwords never are."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.http import Http404
@@ -58,6 +60,20 @@ def test_the_pgpool_that_deviates_is_named(cluster: Cluster) -> None:
     assert found["verdict"]["state"] == "off"
     assert found["verdict"]["sentence"].endswith(", most of all at pgpool-2.")
     assert [one["state"] for one in found["per_instance"]] == ["follows", "off"]
+
+
+def test_a_verdict_on_old_reads_says_until_when(cluster: Cluster) -> None:
+    counted(cluster, {1: 250, 2: 750})
+
+    fresh, old, gone = (
+        distribution(cluster=cluster, window_s=400, now=NOW + timedelta(seconds=seconds))["verdict"]
+        for seconds in (15, 16, 500)
+    )
+
+    assert fresh["sentence"] == "Reads follow the weights: 25.0 / 75.0 vs 25 / 75."
+    assert old["sentence"] == f"{fresh['sentence']} Nothing was counted since 14:32:00 UTC."
+    # 14:32 + 500 s - 400 s
+    assert gone == {"state": "too_little_traffic", "sentence": "Cannot tell: nothing was counted since 14:33:40 UTC."}
 
 
 def test_uncounted_sessions_say_why(cluster: Cluster) -> None:

@@ -9,6 +9,7 @@ from apps.clusters.domain import routing
 from apps.clusters.history import InstanceWindow, window_counts
 from apps.clusters.models import Cluster, NodeLatest
 from apps.clusters.queries.deviation import off_since
+from apps.clusters.queries.health import STALE_AFTER_S
 from apps.clusters.queries.sight import BackendSight, Sight, sight_of
 
 
@@ -83,7 +84,7 @@ def distribution_of(*, sight: Sight, window_s: int, now: datetime) -> Distributi
     if since is not None:
         judged = judge(off_since=since)
     return {
-        "verdict": {"state": judged.state, "sentence": judged.sentence},
+        "verdict": {"state": judged.state, "sentence": _sentence(judged, counts, start, now)},
         "sessions": None if judged.sessions is None else round(judged.sessions),
         "sessions_reason": _sessions_reason(counts),
         "reads": judged.reads,
@@ -214,6 +215,16 @@ def _covered_s(counts: Sequence[InstanceWindow], start: datetime, end: datetime)
     if not spans:
         return 0.0
     return (min(max(latest for _, latest in spans), end) - max(min(first for first, _ in spans), start)).total_seconds()
+
+
+def _sentence(judged: routing.Verdict, counts: Sequence[InstanceWindow], start: datetime, now: datetime) -> str:
+    """What was judged, and until when where that is not now."""
+    seen_until = max((one.end for one in counts if one.end is not None), default=None)
+    if seen_until is None:
+        return f"Cannot tell: nothing was counted since {start:%H:%M:%S} UTC."
+    if (now - seen_until).total_seconds() > STALE_AFTER_S:
+        return f"{judged.sentence} Nothing was counted since {seen_until:%H:%M:%S} UTC."
+    return judged.sentence
 
 
 def _shown_window_s(covered_s: float, window_s: int) -> int:
