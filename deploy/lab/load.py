@@ -26,6 +26,9 @@ logger = logging.getLogger("lab.load")
 
 READS_PER_SESSION = 12
 PAUSE_S = 0.1  # between two statements of a session
+# Few sessions write, each for a while: one that reads nothing would be counted as a draw of a backend all the same.
+WRITES_PER_SESSION = 5
+WRITE_PAUSE_S = 1.2
 SESSION_WITHIN_S = 10.0
 SESSIONS_AT_ONCE = 16  # per pgpool, so that a frozen one does not collect them
 KEPT_ORDERS = 5000
@@ -71,8 +74,10 @@ async def read(connection: Connection, chance: random.Random) -> None:
 
 
 async def write(connection: Connection, chance: random.Random) -> None:
-    for query in WRITES:
-        await connection.execute(query.format(kept=KEPT_ORDERS, **_numbers(chance)).encode())
+    for _ in range(WRITES_PER_SESSION):
+        for query in WRITES:
+            await connection.execute(query.format(kept=KEPT_ORDERS, **_numbers(chance)).encode())
+        await asyncio.sleep(WRITE_PAUSE_S)
 
 
 def _numbers(chance: random.Random) -> dict[str, int]:
@@ -143,7 +148,7 @@ async def run(addresses: Mapping[str, Any], *, sessions_per_s: float, writes_per
     chance = random.Random()
     await asyncio.gather(
         arrivals(targets, read, per_s=sessions_per_s, stop=stop, chance=chance),
-        arrivals(targets, write, per_s=writes_per_s, stop=stop, chance=chance),
+        arrivals(targets, write, per_s=writes_per_s / WRITES_PER_SESSION, stop=stop, chance=chance),
     )
     for target in targets:
         for task in target.running:
@@ -170,7 +175,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m deploy.lab.load", description=__doc__)
     parser.add_argument("--root", type=Path, required=True, help="the folder of the lab")
     parser.add_argument("--sessions-per-s", type=float, default=9, help="reading sessions, over all pgpools (9)")
-    parser.add_argument("--writes-per-s", type=float, default=1.5, help="writing sessions, over all pgpools (1.5)")
+    parser.add_argument("--writes-per-s", type=float, default=1.5, help="rounds of writes, over all pgpools (1.5)")
     asked = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
     addresses = json.loads((asked.root / "lab.json").read_text(encoding="utf-8"))
