@@ -26,7 +26,7 @@ const LETTER_WIDTH = 0.05;
 const RANGE_WIDTH = 0.09;
 
 export function grouped(events: readonly ChartEvent[], windowS: number): EventGroup[] {
-  const byTime = events.toSorted((one, other) => one.t - other.t);
+  const byTime = events.toSorted((one, other) => one.t - other.t || one.letter.localeCompare(other.letter));
   let groups = byTime.map((event) => groupOf([event]));
   for (;;) {
     const spaces = groups.slice(1).map((group, index) => spaceS(groups[index] ?? group, group, windowS));

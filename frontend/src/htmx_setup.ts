@@ -16,6 +16,8 @@ interface HtmxEventDetail {
 
 export function setUpHtmx(): void {
   htmx.config.noSwap = KEEPS_SCREEN;
+  // Going back loads the page anew: a body that was swapped in would lack what main.ts set up.
+  htmx.config.history = "reload";
   htmx.config.morphSkipChildren = OWN_CONTENT;
   htmx.config.morphIgnore = ["data-htmx-powered", "data-cur"];
   document.addEventListener("htmx:response:error", (event) => showProblem(event, statusOf(event)));

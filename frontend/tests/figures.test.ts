@@ -100,10 +100,10 @@ describe("a drawing", () => {
 
   test("letters that would cover one another share a box, and no more than six boxes are drawn", () => {
     const event = (letter: string, t: number): { letter: string; t: number; text: string } => ({ letter, t, text: "" });
-    const near = [event("C", 104), event("B", 101), event("A", 50)];
+    const near = [event("D", 104), event("C", 104), event("B", 101), event("A", 50)];
     const many = [..."ABCDEFGH"].map((letter, index) => event(letter, index * 100));
 
-    expect(grouped(near, 100).map((group) => group.label)).toEqual(["A", "B–C"]);
+    expect(grouped(near, 100).map((group) => group.label)).toEqual(["A", "B–D"]);
     expect(grouped(many, 1000).length).toBe(6);
     expect(grouped(many, 1000).flatMap((group) => group.events).map((one) => one.letter).join("")).toBe("ABCDEFGH");
     expect(grouped([], 100)).toEqual([]);
