@@ -184,12 +184,14 @@ class FakePgpool:
             break
         parameters = payload[4:].split(b"\0")
         startup = dict(zip(parameters[::2], parameters[1::2], strict=False))
-        writer.write(message(b"R", struct.pack("!i", 3)))  # clear text, please
+        salt = b"salt"
+        writer.write(message(b"R", struct.pack("!i", 5) + salt))
         _, password = await read_message(reader)
+        proof = b"md5" + md5(md5(self.password.encode() + startup.get(b"user", b"")) + salt)
         if startup.get(b"user", b"").decode() != self.username:
             writer.write(error("SCRAM authentication failed", "28000", "pool_passwd file does not contain an entry"))
             return False
-        if self.mode == "wrong_password" or password.rstrip(b"\0").decode() != self.password:
+        if self.mode == "wrong_password" or password.rstrip(b"\0") != proof:
             writer.write(error(f'password authentication failed for user "{self.username}"', "28P01"))
             return False
         writer.write(message(b"R", struct.pack("!i", 0)))

@@ -123,6 +123,8 @@ async def _connect_with(
         dbname=target.database,
         sslmode=sslmode,
         sslrootcert=root_certificates(sslmode),
+        # Whoever answers at this address must not get the stored password by asking for it.
+        require_auth=None if sslmode == "verify-full" else "!password",
         gssencmode="disable",
         application_name="lifeguard",
     )

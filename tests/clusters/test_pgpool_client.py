@@ -12,6 +12,7 @@ from apps.clusters.diagnosis import diagnose
 from apps.clusters.domain.show_rows import parse_pool_nodes, parse_pool_processes
 from apps.clusters.pgpool_client import PgpoolAddress, PgpoolUnreachable, connect
 from tests.fake_pgpool import FakePgpool, Mode
+from tests.fake_protocol import message
 
 # Generous for a busy machine, and far below what would be waited without a deadline.
 SLACK_S = 10.0
@@ -53,6 +54,29 @@ async def test_rows_come_by_column_name_as_text(pgpool: FakePgpool) -> None:
 
     assert [node.lb_weight for node in nodes] == [0, 0.25, 0.75]  # 1 / (0 + 1 + 3), 3 / (0 + 1 + 3)
     assert nodes[2].select_count == 142076
+
+
+@pytest.mark.parametrize("sslmode", ["disable", "prefer"])
+async def test_a_server_that_asks_for_the_password_itself_does_not_get_it(sslmode: str) -> None:
+    heard: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def eavesdrop(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while (request := await reader.readexactly(int.from_bytes(await reader.readexactly(4)) - 4))[:2] != b"\0\3":
+            writer.write(b"N")  # neither TLS nor GSS
+        assert b"lifeguard" in request
+        writer.write(message(b"R", (3).to_bytes(4)))  # the password in clear text, please
+        heard.set_result(await reader.read())
+
+    async with await asyncio.start_server(eavesdrop, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(PgpoolUnreachable) as caught:
+            address = PgpoolAddress("127.0.0.1", port, "lifeguard", "top secret", sslmode=sslmode)
+            await connect(address, deadline_s=SLACK_S)
+
+    assert caught.value.step == "authenticate"
+    assert "asks for the password in clear text, so it was not sent" in caught.value.reason
+    assert "verify-full" in caught.value.fix
+    assert await heard == b""
 
 
 async def test_the_last_result_set_counts_where_pgpool_sends_its_header_twice(pgpool: FakePgpool) -> None:

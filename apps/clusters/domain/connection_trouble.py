@@ -134,6 +134,15 @@ _SIGNS = (
         POOL_ENTRY,
     ),
     _sign(
+        r"requested a cleartext password",
+        "authenticate",
+        "{host}:{port} asks for the password in clear text, so it was not sent",
+        "scram-sha-256 instead of password, pam or ldap for {username} in pool_hba.conf, then reload pgpool; "
+        "or choose sslmode verify-full, which proves who asks.",
+        "scram-sha-256 instead of password, pam or ldap for {username} in pg_hba.conf, then reload; "
+        "or choose sslmode verify-full, which proves who asks.",
+    ),
+    _sign(
         r"no pool_hba\.conf entry",
         "authenticate",
         "pool_hba.conf does not let {username} in from this machine",
