@@ -40,9 +40,9 @@ class FakePgpool:
         conf: Path | None = None,
         backends: Sequence[FakeBackend] | None = None,
         username: str = "lifeguard",
-        password: str = "secret",  # noqa: S107
+        password: str = "secret",
         pcp_username: str = "pcp",
-        pcp_password: str = "secret",  # noqa: S107
+        pcp_password: str = "secret",
         version: str = "4.3.5 (tamahomeboshi)",
     ) -> None:
         self.conf = conf
