@@ -61,6 +61,9 @@ async def _open(address: PgpoolAddress, opened: list[PgpoolConnection]) -> None:
 
 async def _read(opened: list[PgpoolConnection], node_ids: Collection[int]) -> ReadBack:
     living = [connection for connection in opened if connection.is_open]
+    if not living:
+        address = opened[0].address
+        raise PgpoolUnreachable("show", f"{address.host}:{address.port} closed every session that it was asked on")
     sessions = await asyncio.gather(*(_raw_weights(connection, node_ids) for connection in living))
     shares, source = await _shares(living[0])
     return ReadBack(tuple(sessions), shares, source)
