@@ -229,7 +229,11 @@ def _haystack(sight: Sight, azs: Sequence[str]) -> str:
 
 def _figures(rows: Sequence[FleetRow]) -> FleetFigures:
     rates = [row["reads_per_s"] for row in rows if row["reads_per_s"] is not None]
-    lags = [(row["lag_s"], f"{row['lag_node']} of {row['name']}") for row in rows if row["lag_s"] is not None]
+    lags = [
+        (row["lag_s"], f"{row['lag_node']} of {row['name']}")
+        for row in rows
+        if row["lag_s"] is not None and not row["is_stale"]
+    ]
     worst_lag_s, where = max(lags, default=(None, ""))
     return {
         "total": len(rows),

@@ -4,8 +4,8 @@ export type LiveState = "connecting" | "live" | "reconnecting" | "stale" | "offl
 
 /** Nothing heard for this long: the connection is taken for dead. */
 export const SILENT_AFTER_S = 10;
-/** Three missed polls of the slow connection: what the page shows is old. */
-export const STALE_AFTER_S = 30;
+/** What the page shows is old. The server calls a cluster out of sight after the same time (queries/health.py). */
+export const STALE_AFTER_S = 15;
 
 export interface Evidence {
   readonly isOnline: boolean;

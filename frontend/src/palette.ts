@@ -23,9 +23,19 @@ function placesOfPage(): Place[] {
   const script = document.getElementById("palette-places");
   const given = script === null ? [] : (JSON.parse(script.textContent ?? "[]") as readonly Place[]);
   const links = [...document.querySelectorAll<HTMLAnchorElement>(".side .nav a[href], .tabs a[href], a[data-palette]")];
-  const linked = links.map((link) => ({ title: titleOf(link), url: link.href, note: link.dataset["palette"] ?? "" }));
-  const byUrl = new Map([...linked, ...given].map((place) => [new URL(place.url, location.href).href, place]));
-  return [...byUrl.values()].filter((place) => place.title !== "");
+  const linked = links.map((link) => ({ title: titleOf(link), url: link.href, note: noteOf(link) }));
+  return withoutRepeats([...linked, ...given], location.href).filter((place) => place.title !== "");
+}
+
+/** Of places with one address the first stays: a cluster is called by its name and not "Overview". */
+export function withoutRepeats(places: readonly Place[], page: string): Place[] {
+  const addresses = places.map((place) => new URL(place.url, page).href);
+  return places.filter((_, index) => addresses.indexOf(addresses[index] ?? "") === index);
+}
+
+/** Tabs are named by what they belong to. */
+function noteOf(link: HTMLAnchorElement): string {
+  return link.dataset["palette"] ?? link.closest(".tabs")?.getAttribute("aria-label") ?? "";
 }
 
 /** The words of a link without the count behind them, or what is said to the ear only. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { figureOf, type Picture } from "../src/chart_figure";
 import { grouped } from "../src/chart_marks";
 import { type ChartTheme, isDashed, tokenOf, withAlpha } from "../src/chart_theme";
-import { matching } from "../src/palette";
+import { matching, withoutRepeats } from "../src/palette";
 import { seriesUrl } from "../src/series_request";
 import { hasAllWords } from "../src/table_filter";
 import type { Trace } from "../src/traces";
@@ -168,6 +168,7 @@ test("a filter and the palette want every word", () => {
 
   expect(matching(places, "healthy ORD").map((place) => place.url)).toEqual(["/a"]);
   expect(matching(places, "").length).toBe(2);
+  expect(withoutRepeats([...places, { title: "Overview", url: "http://x/a", note: "" }], "http://x/").map((place) => place.title)).toEqual(["orders-prod", "Fleet"]);
   expect(hasAllWords("orders-prod us-east-1", "us ord")).toBe(true);
   expect(hasAllWords("orders-prod us-east-1", "us ledger")).toBe(false);
 });

@@ -12,7 +12,7 @@ describe("the state of a page", () => {
     [{ ...fine, silentS: 10.5 }, "reconnecting"],
     [{ ...fine, isOpen: false }, "reconnecting"],
     [{ ...fine, isOpen: false, hasHeard: false }, "connecting"],
-    [{ ...fine, dataAgeS: 31 }, "stale"],
+    [{ ...fine, dataAgeS: 15.5 }, "stale"],
     [{ ...fine, isOnline: false, dataAgeS: 31 }, "offline"],
   ])("%j is %s", (evidence, state) => {
     expect(liveState(evidence)).toBe(state);
