@@ -7,6 +7,7 @@ from typing import get_type_hints
 import pytest
 
 from apps.clusters.history.series import Series, SeriesAnswer
+from apps.clusters.polling.points import PushedPoint
 
 WIRE = Path(__file__).resolve().parents[2] / "frontend" / "src" / "wire.ts"
 
@@ -24,3 +25,7 @@ def test_the_browser_knows_every_field_of_a_series(shape: type) -> None:
     optional: frozenset[str] = shape.__optional_keys__  # type: ignore[attr-defined]  # every TypedDict has it
 
     assert fields_of(shape.__name__) == {name: name in optional for name in get_type_hints(shape)}
+
+
+def test_the_browser_knows_every_field_of_a_pushed_point() -> None:
+    assert set(fields_of("PushedPoint")) == set(get_type_hints(PushedPoint))
