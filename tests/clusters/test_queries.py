@@ -107,6 +107,19 @@ def test_a_change_of_weights_starts_the_window_anew(cluster: Cluster) -> None:
     assert found["verdict"]["state"] == "follows"
 
 
+@pytest.mark.parametrize(("seconds", "state"), [(8, "too_little_traffic"), (30, "off")])
+def test_right_after_a_change_nothing_is_called_off(cluster: Cluster, seconds: int, state: str) -> None:
+    for instance in cluster.instances.all():
+        count(instance, {1: 90, 2: 10}, sessions=100, window_s=seconds)
+    NodeLatest.objects.update(weight_since=ago(seconds))
+
+    found = distribution(cluster=cluster, window_s=300, now=NOW)
+
+    assert found["verdict"]["state"] == state
+    assert found["verdict"]["sentence"].startswith("Too early to tell: 8 s after a change" if seconds == 8 else "Off: ")
+    assert [node["observed_share"] for node in found["nodes"]] == [0, 0.9, 0.1]
+
+
 def test_before_two_samples_nothing_is_claimed(cluster: Cluster) -> None:
     found = distribution(cluster=cluster, window_s=300, now=NOW)
 

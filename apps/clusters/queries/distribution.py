@@ -1,6 +1,7 @@
 """Whether reads follow the weights: the verdict of a cluster with its evidence, together and per pgpool."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TypedDict
@@ -9,7 +10,7 @@ from apps.clusters.domain import routing
 from apps.clusters.history import InstanceWindow, window_counts
 from apps.clusters.models import Cluster, NodeLatest
 from apps.clusters.queries.deviation import off_since
-from apps.clusters.queries.health import STALE_AFTER_S
+from apps.clusters.queries.health import FIRST_WINDOW_S, STALE_AFTER_S
 from apps.clusters.queries.sight import BackendSight, Sight, sight_of
 
 
@@ -83,6 +84,8 @@ def distribution_of(*, sight: Sight, window_s: int, now: datetime) -> Distributi
     since = off_since(cluster=cluster, judged=judged, changed_at=changed_at(sight), start=start, now=now)
     if since is not None:
         judged = judge(off_since=since)
+    if start == changed_at(sight):
+        judged = _unless_too_early(judged, covered_s)
     return {
         "verdict": {"state": judged.state, "sentence": _sentence(judged, counts, start, now)},
         "sessions": None if judged.sessions is None else round(judged.sessions),
@@ -215,6 +218,15 @@ def _covered_s(counts: Sequence[InstanceWindow], start: datetime, end: datetime)
     if not spans:
         return 0.0
     return (min(max(latest for _, latest in spans), end) - max(min(first for first, _ in spans), start)).total_seconds()
+
+
+def _unless_too_early(judged: routing.Verdict, covered_s: float) -> routing.Verdict:
+    """Right after a change most reads still come in sessions that were opened before it, and obey what held then."""
+    has_weight_up = any(node.effective_share > 0 for node in judged.nodes)
+    if judged.state is not routing.RoutingState.OFF or covered_s >= FIRST_WINDOW_S or not has_weight_up:
+        return judged
+    sentence = f"Too early to tell: {covered_s:.0f} s after a change, sessions from before it still count."
+    return replace(judged, state=routing.RoutingState.TOO_LITTLE_TRAFFIC, sentence=sentence)
 
 
 def _sentence(judged: routing.Verdict, counts: Sequence[InstanceWindow], start: datetime, now: datetime) -> str:
