@@ -60,15 +60,19 @@ def test_the_first_minute_says_what_is_awaited(viewer: Client, orders: Cluster) 
     assert "What to try first" in text
 
 
-def test_a_live_cluster_shows_its_verdict_and_that_its_zones_are_made_up(viewer: Client, orders: Cluster) -> None:
+def test_zones_that_are_made_up_are_marked_so(client_for: Callable[..., Client], orders: Cluster) -> None:
     Cluster.objects.update(has_synthetic_azs=True)
+
+    assert "synthetic: all runs on one machine" in text_of(client_for("admin").get(f"{PAGE}settings/"))
+
+
+def test_a_live_cluster_shows_its_verdict(viewer: Client, orders: Cluster) -> None:
     seen_now(orders, since=-timedelta(hours=3))
 
     answer = viewer.get(PAGE)
 
     assert 'data-verdict="too_little_traffic"' in answer.content.decode()
     assert "out of sight" not in text_of(answer)
-    assert "synthetic" in text_of(viewer.get(f"{PAGE}settings/"))
 
 
 def test_a_cluster_out_of_sight_is_loud(viewer: Client, orders: Cluster) -> None:
