@@ -41,6 +41,8 @@ def test_the_overview_says_the_answer_first(polled: Cluster, client_for: ClientF
 
 
 def test_a_cluster_that_was_never_polled_is_collecting(cluster: Cluster, client_for: ClientFor) -> None:
+    Cluster.objects.update(created_at=timezone.now())
+
     text = text_of(client_for("viewer").get(PAGE))
 
     assert "Collecting" in text

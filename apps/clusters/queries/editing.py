@@ -78,11 +78,14 @@ def weights_answer(*, cluster: Cluster, now: datetime) -> WeightsAnswer:
     }
 
 
-def editor(*, caller: Caller, cluster: Cluster, seen: Overview, now: datetime) -> Editor:
+def editor(
+    *, caller: Caller, cluster: Cluster, seen: Overview, now: datetime, wanted: Mapping[int, float] | None = None
+) -> Editor:
+    """wanted: node_id -> share that the fields begin with, where that is not the present one."""
     weights = weights_answer(cluster=cluster, now=now)
     running = Rollout.objects.filter(cluster=cluster, state__in=Rollout.ACTIVE).values_list("pk", flat=True).first()
     return {
-        "rows": [_row(backend, weights) for backend in seen["backends"]],
+        "rows": [_row(backend, weights, wanted or {}) for backend in seen["backends"]],
         "weights": weights,
         "previous": _previous(cluster, weights),
         "blockers": _blockers(caller, cluster, weights, seen, running),
@@ -122,7 +125,7 @@ def _rounded(seen: Mapping[int, float]) -> dict[int, float]:
     return {node_id: round(share, 4) for node_id, share in seen.items()}
 
 
-def _row(backend: BackendFigures, weights: WeightsAnswer) -> EditorRow:
+def _row(backend: BackendFigures, weights: WeightsAnswer, wanted: Mapping[int, float]) -> EditorRow:
     node = str(backend["node_id"])
     share = (weights["shares"] or {}).get(node, backend["weight_share"] or 0.0)
     first = next(iter(weights["per_instance"].values()), {})
@@ -134,7 +137,7 @@ def _row(backend: BackendFigures, weights: WeightsAnswer) -> EditorRow:
         "status": backend["status"],
         "share": share,
         "weight": (weights["weights"] or first).get(node, 0),
-        "percent": f"{share * 100:.1f}".removesuffix(".0"),
+        "percent": f"{wanted.get(backend['node_id'], share) * 100:.1f}".removesuffix(".0"),
         "note": _note(backend),
         "is_warning": backend["is_lagging"] or backend["status"] != "up",
     }

@@ -11,10 +11,9 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from apps.accounts.access import Caller, page
-from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
 from apps.clusters import weight_change
-from apps.clusters.domain.weights import WeightError, parse_weight_texts
+from apps.clusters.domain.weights import WeightError, parse_weight_texts, shares
 from apps.clusters.forms.refusals import sentence
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
@@ -76,27 +75,25 @@ def _editor_page(
 ) -> HttpResponse:
     now = timezone.now()
     seen = overview(cluster=cluster, window_s=VERDICT_WINDOW_S, now=now)
-    edited = editor(caller=caller, cluster=cluster, seen=seen, now=now)
+    edited = editor(caller=caller, cluster=cluster, seen=seen, wanted=_wanted(request, cluster), now=now)
     context = {
         **cluster_context(caller, cluster, "weights"),
         "seen": seen,
         "editor": edited,
         "reads_per_s": _reads_per_s(seen["distribution"]["reads"], seen["distribution"]["seconds"]),
         "previous_json": json.dumps(edited["previous"]) if edited["previous"] else "",
-        "wanted": _wanted(request),
         **(extra or {}),
     }
     return render(request, "clusters/cluster_weights.html", context, status=status)
 
 
-def _wanted(request: HttpRequest) -> dict[int, str]:
-    """Weights given in the address or in a refused form, to show them again: ?weight_1=50&weight_2=50."""
-    given = request.POST if request.method == "POST" else request.GET
-    return {
-        node_id: str(given[name])
-        for name in given
-        if name.startswith("weight_") and (node_id := row_key(name.removeprefix("weight_"))) is not None
-    }
+def _wanted(request: HttpRequest, cluster: Cluster) -> dict[int, float]:
+    """Shares given in the address or in a refused form, to show them again: ?weight_0=0&weight_1=50&weight_2=50."""
+    try:
+        given = _weights(request.POST if request.method == "POST" else request.GET, cluster)
+        return shares({int(node_id): weight for node_id, weight in given.items()})
+    except WeightError:
+        return {}
 
 
 def _weights(form: Mapping[str, Any], cluster: Cluster) -> dict[str, float]:
