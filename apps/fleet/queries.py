@@ -239,7 +239,7 @@ def _figures(rows: Sequence[FleetRow]) -> FleetFigures:
         "total": len(rows),
         "need_you": sum(row["state"] in NEED_YOU for row in rows),
         "unseen": sum(row["is_stale"] for row in rows),
-        "off": sum(row["is_off"] for row in rows),
+        "off": sum(row["is_off"] and not row["is_stale"] for row in rows),
         "reads_per_s": sum(rates) if rates else None,
         "worst_lag_s": worst_lag_s,
         "worst_lag_where": where,
