@@ -5,6 +5,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template import loader
 from django.urls import Resolver404
+from django.views import defaults
 
 from apps.accounts.access import organisations_of
 from controlplane.problems import CONTENT_TYPE
@@ -33,6 +34,13 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     if _is_rest(request):
         return _problem("permission-denied", 403, "Not allowed", reason)
     return render(request, "403.html", {"reason": reason}, status=403)
+
+
+def refused(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """handler400: what Django itself refuses, as a host name that is not ours, or more fields than it counts."""
+    if _is_rest(request):
+        return _problem("refused", 400, "Refused", "This request cannot be read: look at its host name and its size.")
+    return defaults.bad_request(request, exception)
 
 
 def failed(request: HttpRequest) -> HttpResponse:

@@ -1,15 +1,19 @@
 """Errors of the REST interface as problem+json (RFC 9457): each names its field, what is wrong, what is right."""
 
 import json
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NoReturn
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import OperationalError
 from django.http import Http404
 from rest_framework import exceptions
 from rest_framework.parsers import JSONParser
 from rest_framework.response import Response
+
+logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 # How OpenAPI describes such an answer.
@@ -84,6 +88,11 @@ def problem_answer(error: Exception, context: Mapping[str, Any]) -> Response | N
         error = exceptions.NotFound(*error.args)
     elif isinstance(error, PermissionDenied):
         error = exceptions.PermissionDenied(*error.args)
+    elif isinstance(error, RequestDataTooBig):
+        error = Problem("too-large", 413, "Too large", "body: is larger than 2.5 MiB")
+    elif isinstance(error, OperationalError):
+        logger.error("the database failed: %s", error)
+        error = Problem("unavailable", 503, "Not available now", "Lifeguard's own database does not answer. Try again.")
     if not isinstance(error, exceptions.APIException):
         return None
     # DRF's views read this module by name while they load, so this one must not need them to load.

@@ -15,6 +15,7 @@ urlpatterns = [
     path("o/<slug:organisation>/", include("apps.clusters.urls")),
 ]
 
+handler400 = "controlplane.home.refused"
 handler404 = "controlplane.home.not_found"
 handler403 = "controlplane.home.forbidden"
 handler500 = "controlplane.home.failed"

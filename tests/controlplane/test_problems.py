@@ -1,7 +1,8 @@
 """Errors: problem+json for scripts, pages for people, and neither tells more than it should."""
 
 import pytest
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, RequestDataTooBig
+from django.db import OperationalError
 from django.http import Http404
 from django.test import Client, RequestFactory
 from rest_framework import exceptions
@@ -21,6 +22,8 @@ JSON = "application/problem+json"
         (exceptions.NotAuthenticated(), 401, "not-authenticated"),
         (exceptions.MethodNotAllowed("PUT"), 405, "method-not-allowed"),
         (exceptions.Throttled(wait=3), 429, "throttled"),
+        (RequestDataTooBig("Request body exceeded the limit."), 413, "too-large"),
+        (OperationalError("connection refused"), 503, "unavailable"),
         (Problem("rollout-running", 409, "Busy", "Rollout 7 is running.", rollout=7), 409, "rollout-running"),
     ],
 )
@@ -141,6 +144,19 @@ def test_every_page_forbids_foreign_scripts_and_frames(client_for):
     assert answer["X-Frame-Options"] == "DENY"
     assert "<script>" not in answer.content.decode()
     assert " onclick=" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "kind"),
+    [({}, 413, "too-large"), ({"headers": {"host": "elsewhere.example"}}, 400, "refused")],
+)
+def test_what_django_itself_refuses_is_a_problem_too(api_client, options, status, kind):
+    script = api_client("admin")
+
+    answer = script.generic("POST", "/api/v1/clusters/", b" " * 3_000_000, "application/json", **options)
+
+    assert (answer.status_code, answer["Content-Type"]) == (status, JSON)
+    assert answer.json()["type"] == f"urn:lifeguard:{kind}"
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
