@@ -13,23 +13,23 @@ export interface Layer {
 }
 
 /** A cell per trace with its colour, name and value, and what else the drawing shows. */
-export function readout(traces: readonly Trace[], compared: readonly Trace[], valueWidth: string): HTMLElement[] {
-  const isShare = valueWidth === SHARE_WIDTH;
+export function readout(traces: readonly Trace[], compared: readonly Trace[], width: ValueWidth): HTMLElement[] {
+  const isShare = width === "share";
   const cells = traces.map((trace, position) => {
     const mark = element("i", isShare ? "sw" : `ln${isDashed(trace, position) ? " d" : ""}`);
-    return readoutCell(mark, tokenOf(trace, position), trace, valueWidth);
+    return readoutCell(mark, tokenOf(trace, position), trace, width);
   });
-  const references = compared.map((trace) => readoutCell(element("i", "ln d"), "text-3", trace, valueWidth));
+  const references = compared.map((trace) => readoutCell(element("i", "ln d"), "text-3", trace, width));
   if (!isShare) return [...cells, ...references];
   return [...cells, element("span", "", element("i", "bd"), "weight ±3\u00a0pp")];
 }
 
-/** Class of a value that is a share: the widest is 100.0 %. */
-export const SHARE_WIDTH = "w5";
+/** Class of a value, which reserves room for the widest one so that nothing moves: 100.0 %; 20.2 ms; 0.2 s, 96 KiB. */
+export type ValueWidth = "share" | "figure" | "figures";
 
-function readoutCell(mark: HTMLElement, token: string, trace: Trace, valueWidth: string): HTMLElement {
+function readoutCell(mark: HTMLElement, token: string, trace: Trace, width: ValueWidth): HTMLElement {
   mark.style.setProperty("--c", `var(--${token})`);
-  const value = element("b", valueWidth, NOTHING);
+  const value = element("b", width, NOTHING);
   value.dataset["k"] = trace.key;
   return element("span", "", mark, `${trace.name} `, value);
 }

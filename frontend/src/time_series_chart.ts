@@ -11,7 +11,7 @@
  */
 import { carriedOver, type Feed, fetchFeed, NOTHING_YET, type Wishes, withPushed } from "./chart_feed";
 import { CONFIG, drawnTraces, figureOf, type Picture } from "./chart_figure";
-import { fillReadout, type Layer, problemNote, readout, SHARE_WIDTH, spokenSummary, tableOf } from "./chart_parts";
+import { fillReadout, type Layer, problemNote, readout, spokenSummary, tableOf } from "./chart_parts";
 import { chartTheme, loadPlotly } from "./chart_theme";
 import { element } from "./elements";
 import { SeriesUnavailable } from "./series_request";
@@ -123,8 +123,8 @@ export class TimeSeriesChart extends HTMLElement {
     this.problem?.remove();
     this.problem = null;
     const { traces, compared, beside } = this.feed;
-    const valueWidth = this.isShare() ? SHARE_WIDTH : beside.length > 0 ? "w12" : "w6";
-    this.values.replaceChildren(...readout(traces, compared, valueWidth));
+    const width = this.isShare() ? "share" : beside.length > 0 ? "figures" : "figure";
+    this.values.replaceChildren(...readout(traces, compared, width));
     const place = this.placeOfTime();
     if (place) place.before(this.toggle);
     else this.values.append(this.toggle);
