@@ -38,6 +38,10 @@ export function grouped(events: readonly ChartEvent[], windowS: number): EventGr
   }
 }
 
+function widthS(group: EventGroup, windowS: number): number {
+  return (group.events.length > 1 ? RANGE_WIDTH : LETTER_WIDTH) * windowS;
+}
+
 function groupOf(events: readonly ChartEvent[]): EventGroup {
   const letters = [...new Set([events[0]?.letter ?? "", events.at(-1)?.letter ?? ""])];
   return { events, label: letters.join("–") };
@@ -49,8 +53,7 @@ function centreS(group: EventGroup): number {
 
 /** Seconds left between two boxes; below 0 they cover one another. */
 function spaceS(one: EventGroup, other: EventGroup, windowS: number): number {
-  const width = (group: EventGroup): number => (group.events.length > 1 ? RANGE_WIDTH : LETTER_WIDTH);
-  return centreS(other) - centreS(one) - ((width(one) + width(other)) / 2) * windowS;
+  return centreS(other) - centreS(one) - (widthS(one, windowS) + widthS(other, windowS)) / 2;
 }
 
 /** A dotted line per event, and its letter at the top edge. */
@@ -66,8 +69,12 @@ export function eventMarks(events: readonly ChartEvent[], startS: number, endS: 
     y1: 1,
     line: { color: theme["text-3"], width: 1, dash: "2px,3px" },
   }));
-  const annotations = grouped(seen, endS - startS).map((group) => ({
-    x: centreS(group) * 1000,
+  const windowS = endS - startS;
+  // A box stays inside the chart: beside it stand the figures of the axis.
+  const inside = (group: EventGroup): number =>
+    Math.min(Math.max(centreS(group), startS + widthS(group, windowS) / 2), endS - widthS(group, windowS) / 2);
+  const annotations = grouped(seen, windowS).map((group) => ({
+    x: inside(group) * 1000,
     y: 1,
     xref: "x",
     yref: "paper",

@@ -98,6 +98,13 @@ describe("a drawing", () => {
     expect(layout).toMatchObject({ annotations: [{ text: "<b>A</b>", x: 150_000 }] });
   });
 
+  test("a letter at the edge stays inside the chart", () => {
+    const atEdge = { ...picture, events: [{ letter: "A", t: 100, text: "" }] };
+
+    // half of 5 % of 100 s from the left edge at 100 s
+    expect(figureOf(atEdge, THEME).layout).toMatchObject({ annotations: [{ x: 102_500 }] });
+  });
+
   test("letters that would cover one another share a box, and no more than six boxes are drawn", () => {
     const event = (letter: string, t: number): { letter: string; t: number; text: string } => ({ letter, t, text: "" });
     const near = [event("D", 104), event("C", 104), event("B", 101), event("A", 50)];
