@@ -1,6 +1,6 @@
 """What holds for every test: markers by folder, the cheap ones first, and who was there (program versions)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from apps.accounts.access import Caller
     from apps.accounts.models import Membership, Organisation
+    from tests.product import Product
 
 HERE = Path(__file__).parent
 MARKED_FOLDERS = ("lab", "browser", "stack")
@@ -43,6 +44,22 @@ def pytest_report_header() -> str:
     except ProgramMissing as error:
         return f"lab: {error}"
     return f"lab: Pgpool-II {binaries.pgpool_version_text}, PostgreSQL {binaries.postgres_version}"
+
+
+@pytest.fixture(scope="session")
+def product(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Product]":
+    """Lifeguard with its workers on a real cluster, once for all tests that drive the whole of it."""
+    from tests.product import running_product
+
+    with running_product(tmp_path_factory.mktemp("product")) as product:
+        yield product
+
+
+@pytest.fixture
+def restored(product: "Product") -> "Iterator[Product]":
+    """The product for a test that changes or breaks something; it is put right afterwards."""
+    yield product
+    product.restore()
 
 
 @pytest.fixture

@@ -1,0 +1,139 @@
+"""A real browser before the whole product; whatever a page's console complains of fails the test that saw it."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from deploy.screenshots import browser as chromium
+from tests.product import Product
+
+PATIENCE_MS = 60_000
+COUNT_EVENTS = """
+window.heard = {};
+document.addEventListener("DOMContentLoaded", () => ["sampled", "series-points", "series-gap"].forEach((name) =>
+  document.body.addEventListener(name, () => { window.heard[name] = (window.heard[name] ?? 0) + 1; })));
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Of one module: Playwright keeps an event loop in this thread, which other tests must not find there."""
+    expect.set_options(timeout=PATIENCE_MS)
+    with chromium() as running:
+        yield running
+
+
+@dataclass
+class Visitor:
+    """One person's browser window. problems: what its console complained of; `expects` names what is meant to be."""
+
+    product: Product
+    page: Page
+    problems: list[str] = field(default_factory=list)
+    expected: list[str] = field(default_factory=list)
+
+    def expects(self, pattern: str) -> None:
+        """A complaint that matches is what this test is about."""
+        self.expected.append(pattern)
+
+    def go(self, path: str = "", *, cluster: str = "orders") -> Page:
+        """A page of the demo's organisation, or with "~" before it a page of the cluster."""
+        path = f"clusters/{cluster}/{path[1:]}" if path.startswith("~") else path
+        self.page.goto(f"{self.product.url}/o/demo/{path}")
+        return self.page
+
+    def sign_in(self, email: str, password: str) -> None:
+        self.page.goto(f"{self.product.url}/accounts/login/")
+        self.page.get_by_label("Email").fill(email)
+        self.page.get_by_label("Password").fill(password)
+        self.page.get_by_role("button", name="Sign in").click()
+
+    def await_live(self) -> None:
+        """Until the page says that it is live."""
+        expect(self.page.locator("live-status .live")).to_have_attribute("data-state", "live")
+
+    def await_true(self, expression: str, arg: Any = None) -> None:
+        """Playwright's own waiting evaluates a string in the page, which our content security policy forbids."""
+        ends_at = time.monotonic() + PATIENCE_MS / 1000
+        while not self.page.evaluate(expression, arg):
+            assert time.monotonic() < ends_at, f"did not become true: {expression} of {arg!r}"
+            self.page.wait_for_timeout(100)
+
+    def await_heard(self, name: str, count: int = 1) -> None:
+        """Until the page has heard so many more of these events."""
+        heard = int(self.page.evaluate("(name) => window.heard[name] ?? 0", name))
+        self.await_true("([name, count]) => (window.heard[name] ?? 0) >= count", [name, heard + count])
+
+    @property
+    def complaints(self) -> list[str]:
+        return [one for one in self.problems if not any(re.search(pattern, one) for pattern in self.expected)]
+
+
+@pytest.fixture
+def visit(product: Product, browser: Browser, people: "People") -> Iterator[Callable[..., Visitor]]:
+    """visit() is a new window of an admin, visit("viewer") of a viewer, visit(None) of somebody not signed in."""
+    opened: list[tuple[BrowserContext, Visitor]] = []
+
+    def make(role: str | None = "admin", **options: Any) -> Visitor:
+        window = {"viewport": {"width": 1440, "height": 1000}, "reduced_motion": "reduce", **options}
+        context = browser.new_context(storage_state=people.state(browser, role) if role else None, **window)
+        context.set_default_timeout(PATIENCE_MS)
+        context.add_init_script(COUNT_EVENTS)
+        visitor = Visitor(product, context.new_page())
+        listen(visitor)
+        opened.append((context, visitor))
+        return visitor
+
+    yield make
+    for context, _ in opened:
+        context.close()
+    complaints = [one for _, visitor in opened for one in visitor.complaints]
+    assert complaints == []
+
+
+def listen(visitor: Visitor) -> None:
+    """A violation of the content security policy is an error in the console too."""
+    page = visitor.page
+    page.on("pageerror", lambda error: visitor.problems.append(f"{page.url}: {error}"))
+    page.on(
+        "console",
+        lambda said: (
+            visitor.problems.append(f"{page.url}: {said.text} ({said.location.get('url')})")
+            if said.type in ("error", "warning")
+            else None
+        ),
+    )
+
+
+@dataclass
+class People:
+    """Who has signed in: each role once, through the page; later windows of the role take its session over."""
+
+    product: Product
+    states: dict[str, Any] = field(default_factory=dict)
+
+    def credentials(self, role: str) -> tuple[str, str]:
+        if role == "admin":
+            return self.product.said["email"], self.product.said["password"]
+        return self.product.member(role)
+
+    def state(self, browser: Browser, role: str) -> Any:
+        if role not in self.states:
+            context = browser.new_context()
+            context.set_default_timeout(PATIENCE_MS)
+            visitor = Visitor(self.product, context.new_page())
+            visitor.sign_in(*self.credentials(role))
+            expect(visitor.page.get_by_role("heading", name="Fleet")).to_be_visible()
+            self.states[role] = context.storage_state()
+            context.close()
+        return self.states[role]
+
+
+@pytest.fixture(scope="session")
+def people(product: Product) -> People:
+    return People(product)
