@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -40,6 +41,9 @@ __all__ = [
 
 # Words that stand at a cluster's place in the addresses of pages.
 RESERVED_SLUGS = frozenset({"register", "new"})
+# DELETE …/pgpools/../ would reach the cluster itself: clients resolve dots, and cut at ? and #, before they send.
+PLAIN_NAME = re.compile(r"\w[\w .:-]*")
+NAME_EXPECTED = "letters, digits, blanks and . : - _ can, as in pgpool-1"
 # Constraints that two requests at once may run into, and the field that each is told at.
 RACES = {
     "cluster_slug_unique": ("slug", "this slug was taken meanwhile"),
@@ -116,8 +120,8 @@ def twice_errors(pgpools: Sequence[AskedPgpool]) -> dict[str, str]:
     for each in pgpools:
         if names[each.name] > 1:
             errors[f"{each.field}.name"] = f"two pgpools would be called {each.name}"
-        elif "/" in each.name:
-            errors[f"{each.field}.name"] = f"{each.name} has a slash in it; a name stands in addresses, as pgpool-1"
+        elif not PLAIN_NAME.fullmatch(each.name):
+            errors[f"{each.field}.name"] = f"{each.name} cannot stand in addresses; {NAME_EXPECTED}"
         if places[each.wanted.host.lower(), each.wanted.port] > 1:
             errors[f"{each.field}.host"] = f"{each.wanted.host}:{each.wanted.port} is given twice"
     return errors

@@ -207,10 +207,20 @@ def test_names_addresses_and_backends_are_given_once(scene: Scene, caller: MakeC
     }  # fmt: skip
 
 
-def test_a_pgpool_name_that_no_address_could_carry_is_refused(scene: Scene, caller: MakeCaller) -> None:
-    wanted = scene.wanted(pgpools=(scene.pgpool(0, name="east/1"),))
+@pytest.mark.parametrize("name", ["east/1", ".", "..", "-1", "a?b", "a#b", "100%", "<b>", "a\nb"])
+def test_a_pgpool_name_that_no_address_could_carry_is_refused(scene: Scene, caller: MakeCaller, name: str) -> None:
+    wanted = scene.wanted(pgpools=(scene.pgpool(0, name=name),))
 
-    assert "has a slash" in errors_of(caller("admin"), wanted)["pgpools.0.name"]
+    assert errors_of(caller("admin"), wanted) == {
+        "pgpools.0.name": f"{name} cannot stand in addresses; letters, digits, blanks and . : - _ can, as in pgpool-1"
+    }
+
+
+@pytest.mark.parametrize("name", ["pgpool-1", "Ost 2", "pool.example:9999", "池"])
+def test_a_name_may_be_in_any_script(scene: Scene, caller: MakeCaller, name: str) -> None:
+    cluster = register(caller=caller("admin"), wanted=scene.wanted(pgpools=(scene.pgpool(0, name=name),)), now=NOW)
+
+    assert [instance.name for instance in cluster.instances.all()] == [name]
 
 
 def test_a_backend_that_pgpool_does_not_show_is_refused(scene: Scene, caller: MakeCaller) -> None:
