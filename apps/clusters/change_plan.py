@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,7 @@ def plan_changes(cluster: Cluster, changes: Mapping[str, Any]) -> ChangePlan:
         known, instances, has_credentials=any(name in changes for name in ("username", "password", "sslmode"))
     )
     errors |= twice_errors(_after(known, instances))
+    errors |= _secrets_missing(changes, instances, backends)
     question = Question(
         username=changes.get("username", cluster.username),
         password=changes.get("password", cluster.password),
@@ -144,11 +145,47 @@ def _backends(
             listed = ", ".join(map(str, known))
             errors[f"backends.{position}.node_id"] = f"there is no backend {given['node_id']}; there are {listed}"
             continue
-        place = (given.get("host") or backend.asked_host, given.get("port") or backend.asked_port)
+        place = _place_after(backend, given)
         if asyncio.run(is_own_database(place, own_database())):
             errors[f"backends.{position}.host"] = f"{place[0]}:{place[1]} is Lifeguard's own database"
         found.append((backend, given))
     return tuple(found)
+
+
+def _place_after(backend: Backend, given: Mapping[str, Any]) -> tuple[str, int]:
+    """Where Lifeguard would ask the backend; an empty host or port means as pgpool does."""
+    host = given["host"] or backend.hostname if "host" in given else backend.asked_host
+    port = given["port"] or backend.port if "port" in given else backend.asked_port
+    return host, port
+
+
+def _secrets_missing(
+    changes: Mapping[str, Any],
+    instances: Sequence[InstanceChange],
+    backends: Sequence[tuple[Backend, Mapping[str, Any]]],
+) -> dict[str, str]:
+    """A stored password goes to no host that it was not given for: else whoever may change an address collects it."""
+    errors = {}
+    moved = [backend.shown_name for backend, given in backends if _is_moved(backend, given)]
+    for change in instances:
+        instance, given = change.instance, change.given
+        has_new_host = given.get("host", instance.host) != instance.host
+        if has_new_host or given.get("port", instance.port) != instance.port:
+            moved.append(instance.name)
+        if has_new_host and instance.pcp_port is not None and "pcp" not in given:
+            errors[f"{change.field}.pcp.password"] = (
+                f"give the PCP password of {instance.name} again: the stored one is not sent to a new host"
+            )
+    if moved and "password" not in changes:
+        errors["password"] = (
+            f"give the password of the monitoring role again: {', '.join(moved)} would be asked at a new address, and "
+            "the stored one is not sent there"
+        )
+    return errors
+
+
+def _is_moved(backend: Backend, given: Mapping[str, Any]) -> bool:
+    return _place_after(backend, given) != (backend.asked_host, backend.asked_port)
 
 
 def _backend_wanted(backend: Backend) -> BackendWanted:

@@ -56,14 +56,19 @@ def add_instance(*, caller: Caller, cluster: Cluster, wanted: PgpoolWanted, now:
 
 
 def change_instance(
-    *, caller: Caller, instance: PgpoolInstance, changes: Mapping[str, Any], now: dt.datetime
+    *, caller: Caller, instance: PgpoolInstance, changes: Mapping[str, Any], now: dt.datetime, password: str = ""
 ) -> PgpoolInstance:
-    """changes: host, port, az, pcp, delivery, as PgpoolChangeInput validates them; what is left out stays."""
+    """changes: host, port, az, pcp, delivery, as PgpoolChangeInput validates them; what is left out stays.
+
+    password: of the cluster's monitoring role, which a new address needs again. Raises as change_cluster does.
+    """
     from apps.clusters.registry_changes import change_cluster
 
-    given = {**changes, "name": instance.name}
+    whole: dict[str, Any] = {"pgpools": [{**changes, "name": instance.name}]}
+    if password:
+        whole["password"] = password
     try:
-        change_cluster(caller=caller, cluster=instance.cluster, changes={"pgpools": [given]}, now=now)
+        change_cluster(caller=caller, cluster=instance.cluster, changes=whole, now=now)
     except RegistrationRefused as error:
         errors = {field.removeprefix("pgpools.0."): message for field, message in error.errors.items()}
         raise RegistrationRefused(errors) from error

@@ -47,8 +47,9 @@ def change_cluster(*, caller: Caller, cluster: Cluster, changes: Mapping[str, An
             if plan.touches_rollouts:
                 refuse_during_rollout(current)
             before = described(current)
+            is_new_password = plan.changes.get("password", current.password) != current.password
             _apply(current, plan, findings)
-            _record(caller, current, plan, before=before, now=now)
+            _record(caller, current, before=before, is_new_password=is_new_password, now=now)
     except IntegrityError as error:
         raise race_lost(error) from error
     return current
@@ -106,9 +107,11 @@ def _change_backend(backend: Backend, given: Mapping[str, Any]) -> None:
     backend.save()
 
 
-def _record(caller: Caller, cluster: Cluster, plan: ChangePlan, *, before: dict[str, Any], now: dt.datetime) -> None:
+def _record(
+    caller: Caller, cluster: Cluster, *, before: dict[str, Any], is_new_password: bool, now: dt.datetime
+) -> None:
     after = described(cluster)
-    if "password" in plan.changes:
+    if is_new_password:
         after["password"] = "changed"  # noqa: S105 (a word for the audit trail, the password itself stays out)
     audit.record(
         caller=caller,

@@ -15,7 +15,7 @@ from apps.clusters import registry_changes
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
 from apps.clusters.registration import DeliveryWanted, RegistrationRefused, register
 from apps.clusters.registry_changes import RegistryConflict
-from tests.clusters.registration_scene import Scene, fake_with_file, pgpools_running
+from tests.clusters.registration_scene import SECRET, Scene, fake_with_file, pgpools_running
 from tests.fake_show import FakeBackend, three_backends
 
 pytestmark = pytest.mark.django_db
@@ -109,7 +109,8 @@ def test_a_pgpool_moves_to_an_address_that_answers_alike(
     with fake_with_file(tmp_path / "moved", three_backends()).running() as moved:
         delivery = {"kind": "local", "path": str(moved.conf)}
         pcp = {"port": moved.pcp_port, "user": "pcp", "password": "secret"}
-        change({"pgpools": [{"name": "pgpool-1", "port": moved.port, "pcp": pcp, "delivery": delivery}]})
+        moves = {"name": "pgpool-1", "port": moved.port, "pcp": pcp, "delivery": delivery}
+        change({"password": SECRET, "pgpools": [moves]})
 
         instance = cluster.instances.get(name="pgpool-1")
         assert (instance.port, instance.pcp_port) == (moved.port, moved.pcp_port)
@@ -119,7 +120,8 @@ def test_a_pgpool_moves_to_an_address_that_answers_alike(
 def test_an_address_of_another_cluster_is_refused(change: Change, cluster: Cluster, tmp_path: Path) -> None:
     others = [FakeBackend(0, port=1111, role="primary"), FakeBackend(1, port=2222)]
     with fake_with_file(tmp_path / "other", others).running() as other, pytest.raises(RegistrationRefused) as caught:
-        change({"pgpools": [{"name": "pgpool-1", "port": other.port, "pcp": None, "delivery": OBSERVED}]})
+        moves = {"name": "pgpool-1", "port": other.port, "pcp": None, "delivery": OBSERVED}
+        change({"password": SECRET, "pgpools": [moves]})
 
     assert "numbers the backends differently" in caught.value.errors["pgpools.0.host"]
     assert cluster.instances.get(name="pgpool-1").port != other.port

@@ -161,15 +161,24 @@ def test_zones_are_stored(admin: Client, cluster: Cluster, first: PgpoolInstance
 
 
 def test_a_backend_is_asked_elsewhere_and_there_again(admin: Client, cluster: Cluster) -> None:
-    admin.post(f"{PAGE}places/", places(cluster, **{"backend-1-address": "db1.example:6000"}))
+    again = {"places-password": SECRET}
+    admin.post(f"{PAGE}places/", places(cluster, **{"backend-1-address": "db1.example:6000"}, **again))
     moved = cluster.backends.get(node_id=1)
     shown = admin.get(PAGE)
-    admin.post(f"{PAGE}places/", places(cluster))
+    admin.post(f"{PAGE}places/", places(cluster, **again))
     returned = cluster.backends.get(node_id=1)
 
     assert (moved.asked_host, moved.asked_port) == ("db1.example", 6000)
     assert b'value="db1.example:6000"' in shown.content
     assert (returned.asked_host, returned.asked_port) == (returned.hostname, returned.port)
+
+
+def test_a_backend_is_not_asked_elsewhere_with_the_stored_password(admin: Client, cluster: Cluster) -> None:
+    answer = admin.post(f"{PAGE}places/", places(cluster, **{"backend-1-address": "db1.example:6000"}))
+
+    assert answer.status_code == 422
+    assert "password of the monitoring role again" in problem_beside(answer, "places-password")
+    assert cluster.backends.get(node_id=1).asked_port != 6000
 
 
 def test_an_address_without_a_port_is_refused(admin: Client, cluster: Cluster) -> None:

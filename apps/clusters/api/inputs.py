@@ -122,7 +122,13 @@ class PgpoolChangeInput(StrictSerializer):
 class ClusterChangeInput(StrictSerializer):
     name = serializers.CharField(max_length=120, required=False)
     username = serializers.CharField(max_length=63, required=False)
-    password = serializers.CharField(max_length=1000, write_only=True, trim_whitespace=False, required=False)
+    password = serializers.CharField(
+        max_length=1000,
+        write_only=True,
+        trim_whitespace=False,
+        required=False,
+        help_text="needed with a new host or port of a pgpool or backend, to which the stored one is not sent",
+    )
     sslmode = serializers.ChoiceField(choices=SSLMODES, required=False)
     pgpools = PgpoolChangeInput(many=True, required=False)
     backends = BackendChangeInput(many=True, required=False)

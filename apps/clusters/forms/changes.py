@@ -46,6 +46,12 @@ class ZoneForm(forms.Form):
         self.instance = instance
 
 
+class NewAddressForm(forms.Form):
+    """What a new address of a backend needs besides itself."""
+
+    password = fields.password_for_new_address()
+
+
 class PlacesForm:
     """Where every pgpool and backend of a cluster runs."""
 
@@ -53,6 +59,7 @@ class PlacesForm:
         self.zones = [ZoneForm(data, instance=instance) for instance in cluster.instances.order_by("name", "pk")]
         self._backends = {backend.node_id: backend for backend in cluster.backends.order_by("node_id")}
         self.backends = [self._backend(data, node_id) for node_id in self._backends]
+        self.new_address = NewAddressForm(data, prefix="places")
 
     def _backend(self, data: QueryDict | None, node_id: int) -> BackendForm:
         backend = self._backends[node_id]
@@ -60,11 +67,13 @@ class PlacesForm:
         return BackendForm(data, node_id=node_id, initial=initial)
 
     def is_valid(self) -> bool:
-        return all([part.is_valid() for part in (*self.zones, *self.backends)])  # noqa: C419  # for all their errors
+        return all([part.is_valid() for part in (*self.zones, *self.backends, self.new_address)])  # noqa: C419  # for all their errors
 
     def changes(self) -> dict[str, Any]:
-        """Only what differs: an address that is given anew is tried first."""
-        return {
+        """Only what differs, and the password where an address does."""
+        password = self.new_address.cleaned_data["password"]
+        is_moved = any("address" in form.changed_data for form in self.backends)
+        return ({"password": password} if is_moved and password else {}) | {
             "pgpools": [
                 {"name": zone.instance.name, "az": zone.cleaned_data["az"]}
                 for zone in self.zones
@@ -86,6 +95,8 @@ class PlacesForm:
         backends = [form for form in self.backends if {"az", "address"} & set(form.changed_data)]
         others = []
         for name, message in errors.items():
+            if beside(self.new_address, name, message):
+                continue
             kind, _, rest = name.partition(".")
             position, _, field = rest.partition(".")
             among: Sequence[forms.Form] = zones if kind == "pgpools" else backends if kind == "backends" else ()

@@ -37,6 +37,14 @@ def secret(label: str, *, hint: str = "", required: bool = True) -> forms.CharFi
     )
 
 
+def password_for_new_address() -> forms.CharField:
+    return secret(
+        "Password of the monitoring role",
+        hint="only for a new address: the stored one is not sent there",
+        required=False,
+    )
+
+
 def port(label: str, *, required: bool = True, **attributes: str) -> forms.IntegerField:
     return forms.IntegerField(
         label=label,

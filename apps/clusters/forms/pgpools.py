@@ -122,12 +122,19 @@ class PgpoolChangeForm(PgpoolForm):
         self.instance = instance
         # The name is the key of its history, and zones have a form of their own.
         del self.fields["name"], self.fields["az"]
+        self.fields["password"] = fields.password_for_new_address()
         if instance.pcp_port:
-            self.fields["pcp_password"].help_text = "leave empty to keep the one that is stored"
+            self.fields["pcp_password"].help_text = "leave empty to keep the stored one; a new host needs it again"
 
     def _may_miss(self, name: str) -> bool:
         is_same = not {"pcp_port", "pcp_user"} & set(self.changed_data)
         return name == "pcp_password" and bool(self.instance.pcp_port) and is_same
+
+    @property
+    def password(self) -> str:
+        """Empty unless the address is a new one: credentials have a form of their own."""
+        is_moved = any(self.cleaned_data[name] != getattr(self.instance, name) for name in ("host", "port"))
+        return str(self.cleaned_data["password"]) if is_moved else ""
 
     def changes(self) -> dict[str, Any]:
         """What differs, in the shape that registry_changes takes; what is left out stays."""

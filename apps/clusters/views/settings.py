@@ -83,7 +83,9 @@ def change_pgpool(request: HttpRequest, caller: Caller, slug: str, pk: int) -> H
     form = PgpoolChangeForm(request.POST, instance=instance, directories=directories)
 
     def change() -> None:
-        registry_changes.change_instance(caller=caller, instance=instance, changes=form.changes(), now=timezone.now())
+        registry_changes.change_instance(
+            caller=caller, instance=instance, changes=form.changes(), password=form.password, now=timezone.now()
+        )
 
     return _attempt(request, caller, cluster, ("changed_pgpool", form), change, f"{instance.name} is changed.")
 
