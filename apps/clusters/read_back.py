@@ -13,6 +13,8 @@ from apps.clusters.pgpool_client import PgpoolAddress, PgpoolConnection, PgpoolU
 # Each session is answered by one child of pgpool; children that disagree show among three.
 SESSIONS = 3
 CONNECT_DEADLINE_S = 3.0
+# Of the whole, however many backends there are and whatever stands still: a rollout's lease must outlast it.
+DEADLINE_S = 7.0
 SHOW_DEADLINE_S = 2.0
 # pgpool takes a reload in within 45 to 90 ms.
 PAUSE_S = 0.04
@@ -29,29 +31,60 @@ class ReadBack:
     source: str
 
 
+class _Left:
+    """What is left of the time for the whole."""
+
+    def __init__(self, address: PgpoolAddress, deadline_s: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._place = f"{address.host}:{address.port}"
+        self._deadline_s = deadline_s
+        self._end = self._loop.time() + deadline_s
+
+    def at_most(self, step_s: float) -> float:
+        """Seconds that the next step may take. Raises PgpoolUnreachable when none are left."""
+        if self.is_over:
+            reason = f"{self._place} was not done answering within {self._deadline_s:.3g} s"
+            raise PgpoolUnreachable("show", reason, "pgpool is slow: look at its log and at the load of its machine.")
+        return min(step_s, self._end - self._loop.time())
+
+    @property
+    def is_over(self) -> bool:
+        return self._loop.time() >= self._end
+
+
 async def read_back_until(
-    address: PgpoolAddress, node_ids: Collection[int], *, is_wanted: Callable[[ReadBack], bool], patience_s: float
+    address: PgpoolAddress,
+    node_ids: Collection[int],
+    *,
+    is_wanted: Callable[[ReadBack], bool],
+    patience_s: float,
+    deadline_s: float = DEADLINE_S,
 ) -> ReadBack:
     """Open new sessions and read until the values are as wanted, at most about patience_s; the latest reading.
 
-    Raises PgpoolUnreachable.
+    Raises PgpoolUnreachable, after deadline_s at the latest.
     """
     opened: list[PgpoolConnection] = []
+    left = _Left(address, deadline_s)
     try:
-        await _open(address, opened)
+        await _open(address, opened, left)
         loop = asyncio.get_running_loop()
         end = loop.time() + patience_s
         while True:
-            reading = await _read(opened, node_ids)
+            reading = await _read(opened, node_ids, left)
             if is_wanted(reading) or loop.time() + PAUSE_S > end:
                 return reading
             await asyncio.sleep(PAUSE_S)
+    except PgpoolUnreachable:
+        left.at_most(0)  # a last step that had next to no time says nothing about pgpool
+        raise
     finally:
         await asyncio.gather(*(connection.close() for connection in opened))
 
 
-async def _open(address: PgpoolAddress, opened: list[PgpoolConnection]) -> None:
-    attempts = [pgpool_client.connect(address, deadline_s=CONNECT_DEADLINE_S) for _ in range(SESSIONS)]
+async def _open(address: PgpoolAddress, opened: list[PgpoolConnection], left: _Left) -> None:
+    deadline_s = left.at_most(CONNECT_DEADLINE_S)
+    attempts = [pgpool_client.connect(address, deadline_s=deadline_s) for _ in range(SESSIONS)]
     outcomes = await asyncio.gather(*attempts, return_exceptions=True)
     opened += [outcome for outcome in outcomes if isinstance(outcome, PgpoolConnection)]
     for outcome in outcomes:
@@ -59,40 +92,40 @@ async def _open(address: PgpoolAddress, opened: list[PgpoolConnection]) -> None:
             raise outcome
 
 
-async def _read(opened: list[PgpoolConnection], node_ids: Collection[int]) -> ReadBack:
+async def _read(opened: list[PgpoolConnection], node_ids: Collection[int], left: _Left) -> ReadBack:
     living = [connection for connection in opened if connection.is_open]
     if not living:
         address = opened[0].address
         raise PgpoolUnreachable("show", f"{address.host}:{address.port} closed every session that it was asked on")
-    sessions = await asyncio.gather(*(_raw_weights(connection, node_ids) for connection in living))
-    shares, source = await _shares(living[0])
+    sessions = await asyncio.gather(*(_raw_weights(connection, node_ids, left) for connection in living))
+    shares, source = await _shares(living[0], left)
     return ReadBack(tuple(sessions), shares, source)
 
 
-async def _raw_weights(connection: PgpoolConnection, node_ids: Collection[int]) -> dict[str, str]:
+async def _raw_weights(connection: PgpoolConnection, node_ids: Collection[int], left: _Left) -> dict[str, str]:
     found = {}
     for node_id in sorted(node_ids):
         name = f"backend_weight{node_id}"
-        rows = await connection.show(f"PGPOOL SHOW {name}", deadline_s=SHOW_DEADLINE_S)
+        rows = await connection.show(f"PGPOOL SHOW {name}", deadline_s=left.at_most(SHOW_DEADLINE_S))
         found[name] = rows[0].get(name) or ""
     return found
 
 
-async def _shares(connection: PgpoolConnection) -> tuple[dict[int, float | None], str]:
+async def _shares(connection: PgpoolConnection, left: _Left) -> tuple[dict[int, float | None], str]:
     """SHOW POOL_NODES asks every backend, so a frozen one holds it up for 10 s; SHOW POOL_STATUS asks none."""
     try:
-        rows = await connection.show("SHOW POOL_NODES", deadline_s=SHOW_DEADLINE_S)
+        rows = await connection.show("SHOW POOL_NODES", deadline_s=left.at_most(SHOW_DEADLINE_S))
     except PgpoolUnreachable:
         if connection.is_open:
             raise
-        return await _shares_of_status(connection.address), "SHOW POOL_STATUS"
+        return await _shares_of_status(connection.address, left), "SHOW POOL_STATUS"
     return {node.node_id: node.lb_weight for node in parse_pool_nodes(rows)}, "SHOW POOL_NODES"
 
 
-async def _shares_of_status(address: PgpoolAddress) -> dict[int, float | None]:
-    connection = await pgpool_client.connect(address, deadline_s=CONNECT_DEADLINE_S)
+async def _shares_of_status(address: PgpoolAddress, left: _Left) -> dict[int, float | None]:
+    connection = await pgpool_client.connect(address, deadline_s=left.at_most(CONNECT_DEADLINE_S))
     try:
-        rows = await connection.show("SHOW POOL_STATUS", deadline_s=SHOW_DEADLINE_S)
+        rows = await connection.show("SHOW POOL_STATUS", deadline_s=left.at_most(SHOW_DEADLINE_S))
     finally:
         await connection.close()
     prefix = "backend_weight"

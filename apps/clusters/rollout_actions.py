@@ -36,6 +36,8 @@ RELOAD_DEADLINE_S = 3.0
 # An old file is put back although a pgpool may be frozen: nobody waits long for it.
 RESTORE_RELOAD_DEADLINE_S = 1.0
 READ_BACK_PATIENCE_S = 1.5
+# No action takes longer, whatever is frozen; confirming an old file reloads and reads back, and takes longest.
+LONGEST_ACTION_S = 10.0
 
 
 class ActionFailed(Exception):

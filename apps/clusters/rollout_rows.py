@@ -20,7 +20,8 @@ from apps.live import events
 logger = logging.getLogger(__name__)
 
 ADVANCE_TASK = "clusters.advance_rollout"
-# Longer than any single action, since the lease is renewed before each; a dead worker's rollout waits this long.
+# Longer than any single action (rollout_actions.LONGEST_ACTION_S), since the lease is renewed before each; a dead
+# worker's rollout waits this long.
 LEASE = timedelta(seconds=12)
 
 

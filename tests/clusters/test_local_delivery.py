@@ -136,6 +136,25 @@ def test_a_write_that_is_repeated_after_a_crash_is_refused_as_changed_and_harms_
     assert backup.read_text() == TEXT
 
 
+def test_a_write_that_the_disk_held_up_replaces_nothing_any_more(conf: Path) -> None:
+    """Another worker may hold the rollout by then, and have put the old file back."""
+    expected = LocalFile(conf).read().sha256
+
+    with pytest.raises(WriteFailed, match="was not replaced"):
+        LocalFile(conf).write(CHANGED, expected_sha256=expected, rollout_tag="7", deadline_s=0)
+
+    assert conf.read_text() == TEXT
+    assert {path.name for path in conf.parent.iterdir()} == {"pgpool.conf", "pgpool.conf.lifeguard-7"}
+
+
+def test_a_named_pipe_is_refused_and_not_waited_for(conf: Path) -> None:
+    conf.unlink()
+    os.mkfifo(conf)
+
+    with pytest.raises(FileUnreadable, match="not a regular file"):
+        LocalFile(conf).read()
+
+
 def test_only_the_latest_five_backups_are_kept(conf: Path) -> None:
     file = LocalFile(conf)
 

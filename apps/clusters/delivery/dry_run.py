@@ -13,7 +13,7 @@ from pathlib import Path
 # pgpool has no check option, but `reload` parses the file first and then fails to find this pid file.
 NO_PID_FILE = "\npid_file_name = '/nonexistent/lifeguard.pid'\n"
 PARSED_SIGN = "pid file"
-DEADLINE_S = 10.0
+DEADLINE_S = 7.0
 SEARCH_PATH = ("/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/pgpool/bin")
 
 

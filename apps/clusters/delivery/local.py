@@ -13,6 +13,7 @@ import re
 import signal
 import stat
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -23,6 +24,8 @@ from apps.clusters.pcp import PcpAddress, PcpError, reload_config
 
 LARGEST_FILE_BYTES = 1 << 20
 BACKUPS_KEPT = 5
+# A disk that hangs cannot be interrupted; but what it lets through later than this replaces nothing any more.
+WRITE_DEADLINE_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class LocalFile:
     def read(self) -> LiveFile:
         """Raises FileUnreadable."""
         try:
-            with self.path.open("rb") as file:
+            with open(self.path, "rb", opener=_without_waiting) as file:
                 facts = os.fstat(file.fileno())
                 content = file.read(LARGEST_FILE_BYTES + 1)
         except OSError as error:
@@ -98,12 +101,13 @@ class LocalFile:
         """Raises DryRunRejected with pgpool's own words."""
         return parse_with_pgpool(text, program=find_pgpool())
 
-    def write(self, text: str, *, expected_sha256: str, rollout_tag: str) -> Path:
+    def write(self, text: str, *, expected_sha256: str, rollout_tag: str, deadline_s: float = WRITE_DEADLINE_S) -> Path:
         """Replace the live file in one step; owner, mode, attributes and links to it stay. Returns the backup's path.
 
         Every child of pgpool reads whatever the file holds when it next wakes up, so it is never edited in place.
         Raises FileChanged, FileUnreadable or WriteFailed; the live file is untouched then.
         """
+        end = time.monotonic() + deadline_s
         backup = self._backup_path(rollout_tag)
         self._expect(expected_sha256)
         try:
@@ -111,6 +115,8 @@ class LocalFile:
             candidate = _candidate(self.path, text.encode(), like=self.path)
             try:
                 self._expect(expected_sha256)
+                if time.monotonic() >= end:
+                    raise WriteFailed(f"{self.path} was not replaced: its disk took longer than {deadline_s:.3g} s")
                 candidate.rename(self.path)
             finally:
                 candidate.unlink(missing_ok=True)
@@ -183,6 +189,11 @@ class LocalFile:
         others.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
         for path in others[BACKUPS_KEPT - 1 :]:
             path.unlink()
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opening a named pipe waits for its other end otherwise."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _replace(path: Path, content: bytes, *, like: Path) -> None:
