@@ -23,6 +23,8 @@ ADVANCE_TASK = "clusters.advance_rollout"
 # Longer than any single action (rollout_actions.LONGEST_ACTION_S), since the lease is renewed before each; a dead
 # worker's rollout waits this long.
 LEASE = timedelta(seconds=12)
+# Somebody waits for the answer to their request. Celery's own patience with a broker that hangs is 5 s and more.
+NUDGE_PATIENCE = {"socket_connect_timeout": 0.5, "socket_timeout": 0.5, "max_retries": 0}
 
 
 class RolloutRunning(Exception):
@@ -114,9 +116,7 @@ def nudge(rollout_id: int) -> None:
     """Let a worker look at the rollout now. A lost nudge costs two seconds: beat looks at the rows too."""
     try:
         with current_app.connection_for_write() as broker:
-            # Celery's own patience is 4 s and more, and somebody waits for the answer to their request.
-            hurry = {"max_retries": 1, "connect_retries_timeout": 1}
-            broker.transport_options = {**(broker.transport_options or {}), **hurry}
+            broker.transport_options = {**(broker.transport_options or {}), **NUDGE_PATIENCE}
             current_app.send_task(ADVANCE_TASK, args=[rollout_id], connection=broker, retry=False, expires=10)
     except (OperationalError, OSError) as error:
         logger.warning("the broker took no nudge for rollout %s: %s", rollout_id, error)

@@ -19,6 +19,8 @@ CHANNEL_PREFIX = "lifeguard.live."
 # A broker that is away is asked again after this many seconds: no story may wait for it.
 _RETRY_AFTER_S = 5.0
 _silent_until = 0.0
+# Redis answers in less than a millisecond; somebody waits for the answer to their request meanwhile.
+PATIENCE_S = 0.5
 
 
 def announce(topic: str, fact: str, **facts: Any) -> None:
@@ -43,4 +45,4 @@ def publish(topic: str, message: Mapping[str, Any]) -> bool:
 
 @lru_cache(maxsize=1)
 def _client() -> "redis.Redis":
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1)
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
