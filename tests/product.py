@@ -153,14 +153,19 @@ class Product:
         return [node["observed_share"] for node in self.distribution()["nodes"]]
 
     def is_well(self) -> bool:
-        """Whether everything is seen as it is when nothing is broken."""
+        """Whether everything is seen to run."""
         cluster = self.get("clusters/orders/")
         nodes = self.get("clusters/orders/nodes/")["nodes"]
         return all(one["state"] == "answering" for one in cluster["pgpools"]) and all(
-            one["status"] in ("up", "waiting")
-            and not one["reason"]
-            and one["weight_share"] == FIRST_SHARES[one["node_id"]]
-            for one in nodes
+            one["status"] in ("up", "waiting") and not one["reason"] for one in nodes
+        )
+
+    def await_first_weights(self) -> None:
+        """Until it is seen, at the next slow poll, that an earlier test's weights are gone."""
+        wait_until(
+            lambda: tuple(one["weight_share"] for one in self.get("clusters/orders/nodes/")["nodes"]) == FIRST_SHARES,
+            "the first weights are seen",
+            told=lambda: self.get("clusters/orders/nodes/"),
         )
 
     # -- programs
@@ -207,7 +212,7 @@ class Product:
     # -- putting it right
 
     def restore(self) -> None:
-        """Undo faults, rollouts, edits and registrations of a test; wait until all of it is seen well again."""
+        """Undo faults, rollouts, edits and registrations of a test; wait until all of it is seen to run."""
         self.lab.repair()
         for rollout in self.get("clusters/orders/rollouts/")["results"]:
             if rollout["state"] in ACTIVE:
@@ -260,6 +265,7 @@ def running_product(root: Path) -> Iterator[Product]:
         files = {Path(one.conf): Path(one.conf).read_text(encoding="utf-8") for one in lab.plan.pgpools}
         product = Product(where, json.loads(where.announcement.read_text(encoding="utf-8")), lab, files)
         wait_until(product.is_well, "the first polls are in")
+        product.await_first_weights()
         yield product
     finally:
         demo(root, "reset")

@@ -25,6 +25,7 @@ def slide(page: Page, node_id: int, percent: float) -> None:
 
 
 def show_editor(visitor: Visitor) -> Page:
+    visitor.product.await_first_weights()
     page = visitor.go("~weights/")
     expect(page.locator("#preview")).to_contain_text("pgpool-1")
     return page

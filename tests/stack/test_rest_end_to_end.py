@@ -49,6 +49,7 @@ def test_a_script_sees_the_cluster_its_nodes_and_where_the_reads_go(product: Pro
     assert [one["role"] for one in cluster["backends"]] == ["primary", "standby", "standby"]
     assert "password" not in str(cluster)
 
+    product.await_first_weights()
     wait_until(lambda: product.distribution(300)["reads"] > 0, "reads are counted")
     seen = product.distribution(300)
 
@@ -233,6 +234,7 @@ def test_a_rollout_that_is_cancelled_half_way_puts_the_old_files_back(restored: 
 def test_a_paused_standby_is_seen_to_fall_behind_and_one_that_is_down_is_named_by_the_verdict(
     restored: Product,
 ) -> None:
+    restored.await_first_weights()
     restored.lab.pause_replay("pg2")
     wait_until(
         lambda: (restored.node(1)["replay_lag_s"] or 0) > 2 and restored.node(1)["replay_lag_bytes"] > 0,
