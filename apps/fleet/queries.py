@@ -9,7 +9,7 @@ from django.conf import settings
 from apps.accounts.models import Organisation
 from apps.clusters.domain.routing import RoutingState
 from apps.clusters.models import Cluster, Shard
-from apps.clusters.queries.health import health_of
+from apps.clusters.queries.health import TROUBLE_AFTER_S, health_of
 from apps.clusters.queries.recent import Recent, recent_of
 from apps.clusters.queries.sight import BackendSight, Sight, sights_of
 
@@ -117,7 +117,7 @@ def _badness(row: FleetRow) -> tuple[int, float, str]:
 
 
 def _row(sight: Sight, recent: Recent, now: datetime) -> FleetRow:
-    health = health_of(sight=sight, now=now, verdict_state=recent.verdict.state)
+    health = health_of(sight=sight, now=now, verdict_state=recent.verdict.state, counted_s=recent.counted_s)
     drift, drift_node = _drift(sight, recent)
     laggard = _laggard(sight)
     children = [one.latest for one in sight.instances if one.latest and one.latest.children_used is not None]
@@ -137,7 +137,7 @@ def _row(sight: Sight, recent: Recent, now: datetime) -> FleetRow:
         "shares_text": _shares_text(sight, recent),
         "drift": drift,
         "drift_node": drift_node,
-        "is_off": recent.verdict.state is RoutingState.OFF,
+        "is_off": recent.verdict.state is RoutingState.OFF and recent.counted_s >= TROUBLE_AFTER_S,
         "reads_per_s": None if health["state"] == "stale" else recent.reads_per_s,
         "lag_s": laggard.latest.replay_lag_s if laggard and laggard.latest else None,
         "lag_bytes": laggard.latest.replay_lag_bytes if laggard and laggard.latest else None,

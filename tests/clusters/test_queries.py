@@ -200,6 +200,30 @@ def test_reads_that_are_off_are_a_warning(cluster: Cluster) -> None:
     assert cluster_health(cluster=cluster, now=NOW, verdict_state="off")["word"] == "Off weights"
 
 
+@pytest.mark.parametrize(("counted_s", "state", "word"), [(59, "idle", "Waiting"), (60, "warn", "Off weights")])
+def test_reads_that_are_off_for_less_than_a_minute_are_waited_for(
+    cluster: Cluster, counted_s: float, state: str, word: str
+) -> None:
+    found = cluster_health(cluster=cluster, now=NOW, verdict_state="off", counted_s=counted_s)
+
+    assert (found["state"], found["word"]) == (state, word)
+
+
+def test_the_overview_waits_with_its_warning_and_not_with_its_sentence(cluster: Cluster) -> None:
+    for instance in cluster.instances.all():
+        count(instance, {1: 90, 2: 10}, sessions=100, window_s=30)
+    NodeLatest.objects.update(weight_since=ago(30))
+
+    seen = overview(cluster=cluster, window_s=300, now=NOW)
+
+    assert seen["distribution"]["verdict"]["sentence"].startswith("Off: pg3 gets 65 points less")  # 10 % for 75 %
+    assert seen["health"] == {
+        "state": "idle",
+        "word": "Waiting",
+        "reasons": ["Off for 30 s only: a warning once it lasts 60 s."],
+    }
+
+
 def test_a_pgpool_that_does_not_answer_is_a_warning_while_another_does(cluster: Cluster) -> None:
     InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="hanging", reason="SHOW got no answer")
 

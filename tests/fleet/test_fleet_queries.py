@@ -89,6 +89,23 @@ def test_reads_from_before_a_change_of_weights_are_not_judged(organisation: Orga
     assert row["drift"] is None
 
 
+@pytest.mark.parametrize(("seconds", "state", "is_off"), [(50, "idle", False), (70, "warn", True)])
+def test_reads_that_are_off_for_less_than_a_minute_are_waited_for(
+    organisation: Organisation, seconds: int, state: str, is_off: bool
+) -> None:
+    cluster = register(organisation)
+    poll(cluster)
+    for instance in cluster.instances.all():
+        count(instance, {1: 750, 2: 250}, window_s=seconds)
+    NodeLatest.objects.update(weight_since=ago(seconds))
+
+    found = fleet(organisation=organisation, now=NOW)
+
+    assert (found["rows"][0]["state"], found["rows"][0]["is_off"]) == (state, is_off)
+    assert found["rows"][0]["sentence"].startswith("Off: ")
+    assert found["figures"]["off"] == is_off
+
+
 def test_a_counter_that_fell_is_a_restart_and_no_negative_rate(organisation: Organisation) -> None:
     cluster = watched(organisation, "orders")
     NodeLatest.objects.filter(instance__cluster=cluster).update(select_count=3)

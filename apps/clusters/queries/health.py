@@ -13,6 +13,8 @@ STALE_AFTER_S = 15
 FIRST_WINDOW_S = 20
 # A cluster that was never seen is awaited so long after it was registered.
 FIRST_MINUTE_S = 60
+# Reads that are off for a moment are no trouble yet: sessions turn over, and backends come and go.
+TROUBLE_AFTER_S = 60
 FULL_SHARE = 0.9
 _OK, _WARN, _CRIT, _STALE, _IDLE = "ok", "warn", "crit", "stale", "idle"
 
@@ -34,26 +36,38 @@ class Freshness(TypedDict):
     verdict_in_s: int | None
 
 
-def cluster_health(*, cluster: Cluster, now: datetime, verdict_state: str | None = None) -> Health:
-    return health_of(sight=sight_of(cluster), now=now, verdict_state=verdict_state)
+def cluster_health(
+    *, cluster: Cluster, now: datetime, verdict_state: str | None = None, counted_s: float | None = None
+) -> Health:
+    return health_of(sight=sight_of(cluster), now=now, verdict_state=verdict_state, counted_s=counted_s)
 
 
 def freshness(*, cluster: Cluster, now: datetime) -> Freshness:
     return freshness_of(sight=sight_of(cluster), now=now)
 
 
-def health_of(*, sight: Sight, now: datetime, verdict_state: str | None = None) -> Health:
-    """verdict_state: of the routing verdict, where it is known; "off" is a warning."""
+def health_of(
+    *, sight: Sight, now: datetime, verdict_state: str | None = None, counted_s: float | None = None
+) -> Health:
+    """verdict_state: of the routing verdict, where it is known; "off" is a warning once it holds for long enough.
+
+    counted_s: the time whose reads were judged; None where that is not known, and the verdict counts as it is.
+    """
     fresh = freshness_of(sight=sight, now=now)
     if fresh["state"] == "stale":
         return {"state": _STALE, "word": "Out of sight", "reasons": list(_unseen(sight, now))}
     if fresh["seen_at"] is None and not any(one.latest for one in sight.instances):
         return {"state": _IDLE, "word": "Collecting", "reasons": ["Registered; the first poll is under way."]}
-    critical, warnings = list(_critical(sight)), list(_warnings(sight, verdict_state))
+    is_off = verdict_state == "off"
+    is_too_early = is_off and counted_s is not None and counted_s < TROUBLE_AFTER_S
+    critical, warnings = list(_critical(sight)), list(_warnings(sight, is_off=is_off and not is_too_early))
     if critical:
         return {"state": _CRIT, "word": critical[0][0], "reasons": [sentence for _, sentence in critical + warnings]}
     if warnings:
         return {"state": _WARN, "word": warnings[0][0], "reasons": [sentence for _, sentence in warnings]}
+    if is_too_early:
+        reason = f"Off for {counted_s:.0f} s only: a warning once it lasts {TROUBLE_AFTER_S} s."
+        return {"state": _IDLE, "word": "Waiting", "reasons": [reason]}
     return {"state": _OK, "word": "Healthy", "reasons": []}
 
 
@@ -99,12 +113,12 @@ def _critical(sight: Sight) -> Iterator[tuple[str, str]]:
         yield "Two primaries", f"{' and '.join(primaries)} are primaries at the same time: writes may diverge."
 
 
-def _warnings(sight: Sight, verdict_state: str | None) -> Iterator[tuple[str, str]]:
+def _warnings(sight: Sight, *, is_off: bool) -> Iterator[tuple[str, str]]:
     yield from _instances_in_trouble(sight)
     for backend in sight.backends:
         if any(node.status not in UP for node in backend.nodes):
             yield "A backend is down", f"{backend.name} is {backend.status}."
-    if verdict_state == "off":
+    if is_off:
         yield "Off weights", "Reads do not follow the weights."
     for backend in sight.backends:
         if backend.is_up and sight.is_lagging(backend):

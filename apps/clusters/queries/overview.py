@@ -90,7 +90,9 @@ def overview(*, cluster: Cluster, window_s: int, now: datetime) -> Overview:
     backends = _backends(sight, judged)
     flows = _flows(judged, instances, backends)
     return {
-        "health": health_of(sight=sight, now=now, verdict_state=judged["verdict"]["state"]),
+        "health": health_of(
+            sight=sight, now=now, verdict_state=judged["verdict"]["state"], counted_s=judged["seconds"]
+        ),
         "freshness": freshness_of(sight=sight, now=now),
         "distribution": judged,
         "evidence": evidence(judged, is_statement_level=cluster.is_statement_level),

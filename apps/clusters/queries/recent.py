@@ -45,10 +45,11 @@ CROSS JOIN LATERAL (
 
 @dataclass(frozen=True)
 class Recent:
-    """The reads of a cluster lately. reads_per_s is None without two samples."""
+    """The reads of a cluster lately. reads_per_s is None without two samples; counted_s: the time between those."""
 
     verdict: routing.Verdict
     reads_per_s: float | None
+    counted_s: float
 
 
 def recent_of(*, sights: Iterable[Sight], now: datetime) -> Mapping[int, Recent]:
@@ -81,12 +82,13 @@ def _recent(
     sight: Sight, nodes: Mapping[int, Mapping[int, tuple[datetime, int]]], sessions: Mapping[int, int]
 ) -> Recent:
     weights = weights_of(sight)
-    readings, reads_per_s = [], []
+    readings, reads_per_s, counted_s = [], [], 0.0
     for one in sight.instances:
         earlier = nodes.get(one.instance.pk, {})
         counts, elapsed_s = _reads(sight, one, earlier)
         if elapsed_s:
             reads_per_s.append(sum(counts.values()) / elapsed_s)
+            counted_s = max(counted_s, elapsed_s)
         if one.instance.pk in weights:
             count = _sessions(one, sessions.get(one.instance.pk))
             readings.append(routing.InstanceReading(one.instance.name, weights[one.instance.pk], counts, count))
@@ -96,7 +98,7 @@ def _recent(
         names={backend.backend.node_id: backend.name for backend in sight.backends},
         conditions=conditions_of(sight),
     )
-    return Recent(judged, sum(reads_per_s) if reads_per_s else None)
+    return Recent(judged, sum(reads_per_s) if reads_per_s else None, counted_s)
 
 
 def _reads(
