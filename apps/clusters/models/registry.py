@@ -72,6 +72,7 @@ class PgpoolInstance(models.Model):
             models.UniqueConstraint(fields=["cluster", "host", "port"], name="instance_address_unique"),
             models.UniqueConstraint(fields=["delivery_target"], name="instance_file_unique"),
             models.CheckConstraint(condition=port_range, name="instance_port_range"),
+            models.CheckConstraint(condition=Q(pcp_port__gte=1, pcp_port__lte=65535), name="instance_pcp_port_range"),
             models.CheckConstraint(
                 condition=Q(delivery_kind="observe", delivery_path="", delivery_target=None)
                 | (Q(delivery_kind="local", delivery_target__isnull=False) & ~Q(delivery_path="")),
@@ -99,6 +100,9 @@ class Backend(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["cluster", "node_id"], name="backend_node_unique"),
             models.CheckConstraint(condition=port_range, name="backend_port_range"),
+            models.CheckConstraint(
+                condition=Q(direct_port__gte=1, direct_port__lte=65535), name="backend_direct_port_range"
+            ),
         ]
 
     def __str__(self) -> str:
