@@ -4,14 +4,17 @@ import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
 
 from controlplane import __version__
 
 
+@require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ok", "version": __version__})
 
 
+@require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """503 only without PostgreSQL: without Redis pages and REST go on, live push and nudges pause."""
     database, broker = _database_state(), _redis_state()

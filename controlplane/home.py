@@ -6,6 +6,7 @@ from django.shortcuts import redirect, render
 from django.template import loader
 from django.urls import Resolver404
 from django.views import defaults
+from django.views.decorators.http import require_safe
 
 from apps.accounts.access import organisations_of
 from controlplane.problems import CONTENT_TYPE
@@ -13,6 +14,7 @@ from controlplane.problems import CONTENT_TYPE
 NO_SUCH_ADDRESS = "There is nothing at this address."
 
 
+@require_safe
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
     organisation = organisations_of(request.user).first()

@@ -103,7 +103,7 @@ def test_a_printed_link_signs_in(member, settings):
     answer = told("sign_in_link", "--email", person.email.upper())
 
     assert answer["url"].startswith(f"{settings.PUBLIC_URL}/accounts/sign-in/")
-    assert Client().post(answer["url"].removeprefix(settings.PUBLIC_URL)).status_code == 302
+    assert Client().post(answer["url"].removeprefix(settings.PUBLIC_URL)).status_code == 303
     entry = AuditEntry.objects.get()
     assert (entry.action, entry.actor_name) == ("sign_in_link.created", "operator of the installation")
     assert answer["url"].split("/")[-2] not in str(AuditEntry.objects.values_list())

@@ -75,5 +75,5 @@ def test_the_command_takes_and_gives_json_and_its_link_leads_in(
 
     answer = json.loads(printed.getvalue())
     assert answer["api_token"].startswith(tokens.PREFIX)
-    assert client.post(answer["sign_in_path"]).status_code == 302
+    assert client.post(answer["sign_in_path"]).status_code == 303
     assert "_auth_user_id" in client.session

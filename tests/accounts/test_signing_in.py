@@ -166,7 +166,7 @@ def test_looking_at_a_link_does_not_spend_it(person):
     Client().get(url)
 
     assert SignInLink.objects.get().used_at is None
-    assert Client().post(url).status_code == 302
+    assert Client().post(url).status_code == 303
 
 
 def test_a_link_runs_out_after_15_minutes(person):

@@ -26,7 +26,7 @@ def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
 
 
 def leads_to(answer: HttpResponse, rollout: Rollout) -> bool:
-    return answer.headers.get("Location") == f"/o/acme/rollouts/{rollout.pk}/"
+    return (answer.status_code, answer.headers.get("Location")) == (303, f"/o/acme/rollouts/{rollout.pk}/")
 
 
 def test_a_viewer_sees_the_weights_and_why_they_cannot_be_changed(acme: Scene) -> None:

@@ -62,6 +62,26 @@ def test_pages_send_strangers_to_sign_in(cluster):
                 assert answer["Location"].startswith("/accounts/login/?next="), (method, address)
 
 
+def test_a_page_takes_no_method_that_it_does_not_know(cluster, client_for):
+    browser = client_for("admin")
+
+    for address in ["/", "/healthz", "/readyz", *addresses("o/<slug:organisation>/")]:
+        for method in ("put", "patch", "delete"):
+            assert getattr(browser, method)(address).status_code == 405, (method, address)
+    assert Cluster.objects.filter(pk=cluster.pk).exists()
+
+
+def test_what_only_shows_something_takes_no_form(cluster, client_for):
+    browser = client_for("admin")
+    forms = ("register/", "weights/", "rollback/", "cancel/", "create/", "revoke/", "remove/", "name/", "places/")
+    forms += ("credentials/", "pgpools/", "test/", "pgpool/", "preview/", "pgpools/1/")
+
+    shown = [address for address in addresses("o/<slug:organisation>/") if not address.endswith(forms)]
+    assert len(shown) >= 12
+    for address in shown:
+        assert browser.post(address).status_code == 405, address
+
+
 def test_pages_are_not_there_for_another_organisation(cluster, other_organisation, client_for):
     browser = client_for("admin", of=other_organisation)
 

@@ -2,11 +2,12 @@
 
 from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from apps.accounts.see_other import see_other
 from apps.accounts.sign_in_links import look_up, use_link
 
 BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
@@ -20,7 +21,7 @@ def sign_in_by_link(request: HttpRequest, key: str) -> HttpResponse:
         user = use_link(key=key, now=timezone.now())
         if user is not None:
             login(request, user, backend=BACKEND)
-            return redirect("home")
+            return see_other("home")
         return render(request, "accounts/sign_in_link_spent.html", status=410)
     link = look_up(key=key, now=timezone.now())
     if link is None:

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.forms import TokenForm
+from apps.accounts.see_other import see_other
 from apps.accounts.tokens import create_token, revoke_token, tokens_for
 
 
@@ -51,9 +52,7 @@ def token_revoke(request: HttpRequest, caller: Caller, token_id: int) -> HttpRes
         raise Http404(f"You have no token {token_id}.")
     revoke_token(caller=caller, token=token, now=timezone.now())
     messages.success(request, f"Token {token.name} is revoked: requests with it are refused from now on.")
-    answer = redirect("token-list", organisation=caller.organisation.slug)
-    answer.status_code = 303
-    return answer
+    return see_other("token-list", organisation=caller.organisation.slug)
 
 
 def _token_page(request: HttpRequest, caller: Caller, form: TokenForm, status: int = 200) -> HttpResponse:

@@ -5,6 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.views.decorators.http import require_GET
 
 from apps.accounts.access import Caller, page
 from apps.accounts.paging import row_key
@@ -44,6 +45,7 @@ def cluster_context(caller: Caller, cluster: Cluster, tab: str) -> dict[str, Any
     }
 
 
+@require_GET
 @page()
 def cluster_overview(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
@@ -66,6 +68,7 @@ def cluster_overview(request: HttpRequest, caller: Caller, slug: str) -> HttpRes
     )
 
 
+@require_GET
 @page()
 def cluster_now(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     """What of the overview changes with every poll."""
@@ -75,6 +78,7 @@ def cluster_now(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse
     return render(request, "clusters/_now.html", {**cluster_context(caller, cluster, "overview"), **context})
 
 
+@require_GET
 @page()
 def cluster_saturation(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
@@ -82,6 +86,7 @@ def cluster_saturation(request: HttpRequest, caller: Caller, slug: str) -> HttpR
     return render(request, "clusters/_saturation.html", {**cluster_context(caller, cluster, "overview"), "seen": seen})
 
 
+@require_GET
 @page()
 def cluster_happened(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
@@ -90,6 +95,7 @@ def cluster_happened(request: HttpRequest, caller: Caller, slug: str) -> HttpRes
     return render(request, "clusters/_happened.html", {**cluster_context(caller, cluster, "overview"), **context})
 
 
+@require_GET
 @page()
 def cluster_events(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
@@ -99,6 +105,7 @@ def cluster_events(request: HttpRequest, caller: Caller, slug: str) -> HttpRespo
     return render(request, "clusters/cluster_events.html", {**cluster_context(caller, cluster, "events"), **context})
 
 
+@require_GET
 @page()
 def cluster_history(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     """Revisions and rollouts of a cluster."""

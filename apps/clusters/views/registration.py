@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
+from apps.accounts.see_other import see_other
 from apps.clusters import registration
 from apps.clusters.connection_test import test_connection
 from apps.clusters.forms.registration import RegistrationForm
@@ -18,6 +19,7 @@ from apps.clusters.views.report import ShownBackend, shown
 
 
 @never_cache
+@require_http_methods(["GET", "POST"])
 @page(Role.ADMIN)
 def register_cluster(request: HttpRequest, caller: Caller) -> HttpResponse:
     """One form, several buttons: without a script each of them answers with the whole page."""
@@ -73,9 +75,7 @@ def _register(request: HttpRequest, caller: Caller) -> HttpResponse:
     except registration.RegistrationRefused as error:
         form.refuse(error.errors)
         return _page(request, form, status=422)
-    answer = redirect("cluster", organisation=caller.organisation.slug, slug=cluster.slug)
-    answer.status_code = 303
-    return answer
+    return see_other("cluster", organisation=caller.organisation.slug, slug=cluster.slug)
 
 
 def _page(

@@ -2,13 +2,14 @@
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
+from apps.accounts.see_other import see_other
 from apps.clusters import rollouts, weight_change
 from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup
@@ -16,6 +17,7 @@ from apps.clusters.queries.rollouts import organisation_rollouts, rollout_answer
 from apps.clusters.views.detail import cluster_context
 
 
+@require_GET
 @page()
 def rollout_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     before = row_key(request.GET.get("before", ""))
@@ -24,11 +26,13 @@ def rollout_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     return render(request, "clusters/rollout_list.html", {"rollouts": shown[:50], "older": older})
 
 
+@require_GET
 @page()
 def rollout_detail(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     return _answer(request, caller, pk, "clusters/rollout_detail.html")
 
 
+@require_GET
 @page()
 def rollout_now(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     """What of the page changes while the rollout goes on."""
@@ -50,8 +54,8 @@ def rollout_rollback(request: HttpRequest, caller: Caller, pk: int) -> HttpRespo
         rollback = rollouts.request_rollback(caller=caller, rollout=rollout, now=timezone.now())
     except (rollouts.RolloutRefused, weight_change.WeightsRefused, weight_change.RolloutRunning) as error:
         messages.error(request, str(error))
-        return redirect("rollout", organisation=caller.organisation.slug, pk=pk)
-    return redirect("rollout", organisation=caller.organisation.slug, pk=rollback.pk)
+        return see_other("rollout", organisation=caller.organisation.slug, pk=pk)
+    return see_other("rollout", organisation=caller.organisation.slug, pk=rollback.pk)
 
 
 @require_POST
@@ -62,4 +66,4 @@ def rollout_cancel(request: HttpRequest, caller: Caller, pk: int) -> HttpRespons
         rollouts.cancel(caller=caller, rollout=rollout, now=timezone.now())
     except rollouts.RolloutRefused as error:
         messages.error(request, str(error))
-    return redirect("rollout", organisation=caller.organisation.slug, pk=pk)
+    return see_other("rollout", organisation=caller.organisation.slug, pk=pk)

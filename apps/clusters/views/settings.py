@@ -5,13 +5,13 @@ from typing import Protocol
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
+from apps.accounts.see_other import see_other
 from apps.clusters import registry_changes
 from apps.clusters.forms.changes import CredentialsForm, NameForm, PlacesForm, RemovalForm
 from apps.clusters.forms.pgpools import PgpoolChangeForm, delivery_directories
@@ -32,6 +32,7 @@ class ChangeForm(Protocol):
 
 
 @never_cache
+@require_GET
 @page()
 def cluster_settings(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     return settings_page(request, caller, lookup.cluster_of(caller=caller, slug=slug))
@@ -115,9 +116,7 @@ def remove_cluster(request: HttpRequest, caller: Caller, slug: str) -> HttpRespo
     except RegistryConflict as error:
         return settings_page(request, caller, cluster, {"refusals": [sentence(str(error))]}, status=409)
     messages.success(request, f"{cluster.name} is removed. Its pgpools and their files stay as they are.")
-    answer = redirect("fleet", organisation=caller.organisation.slug)
-    answer.status_code = 303
-    return answer
+    return see_other("fleet", organisation=caller.organisation.slug)
 
 
 def _change(
@@ -160,9 +159,7 @@ def _attempt(
 
 
 def _done(caller: Caller, cluster: Cluster) -> HttpResponse:
-    answer = redirect("cluster-settings", organisation=caller.organisation.slug, slug=cluster.slug)
-    answer.status_code = 303
-    return answer
+    return see_other("cluster-settings", organisation=caller.organisation.slug, slug=cluster.slug)
 
 
 def _instance_of(cluster: Cluster, pk: int) -> PgpoolInstance:

@@ -6,12 +6,13 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
+from apps.accounts.see_other import see_other
 from apps.clusters import weight_change
 from apps.clusters.domain.weights import WeightError, parse_weight_texts, shares
 from apps.clusters.forms.refusals import sentence
@@ -22,6 +23,7 @@ from apps.clusters.queries.overview import overview
 from apps.clusters.views.detail import VERDICT_WINDOW_S, cluster_context
 
 
+@require_http_methods(["GET", "POST"])
 @page()
 def weights_editor(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
@@ -62,12 +64,12 @@ def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpRespon
         )
     except weight_change.RolloutRunning as error:
         messages.warning(request, _refusal(error, cluster))
-        return redirect("rollout", organisation=caller.organisation.slug, pk=error.rollout_id)
+        return see_other("rollout", organisation=caller.organisation.slug, pk=error.rollout_id)
     except weight_change.BaseChanged as error:
         return _editor_page(request, caller, cluster, {"changed": error, "note": note}, status=409)
     except (WeightError, weight_change.WeightsRefused) as error:
         return _editor_page(request, caller, cluster, {"refusal": _refusal(error, cluster), "note": note}, status=422)
-    return redirect("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
+    return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
 
 
 def _editor_page(
