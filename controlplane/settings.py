@@ -49,6 +49,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "controlplane.middleware.PrivateMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "controlplane.middleware.SlashMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
