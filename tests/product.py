@@ -46,7 +46,7 @@ class Product:
     place: Place
     said: Mapping[str, Any]
     lab: Lab
-    first_files: Mapping[Path, str]
+    first_files: dict[Path, str]  # every pgpool.conf with the first weights
 
     @property
     def url(self) -> str:
@@ -262,10 +262,11 @@ def running_product(root: Path) -> Iterator[Product]:
     try:
         where = Place(root)
         lab = stack.lab_of(where)
-        files = {Path(one.conf): Path(one.conf).read_text(encoding="utf-8") for one in lab.plan.pgpools}
-        product = Product(where, json.loads(where.announcement.read_text(encoding="utf-8")), lab, files)
+        product = Product(where, json.loads(where.announcement.read_text(encoding="utf-8")), lab, {})
         wait_until(product.is_well, "the first polls are in")
-        product.await_first_weights()
+        # The lab writes 0.5 where Lifeguard writes 1.
+        product.change_weights(FIRST_WEIGHTS)
+        product.first_files.update({Path(one.conf): Path(one.conf).read_text("utf-8") for one in lab.plan.pgpools})
         yield product
     finally:
         demo(root, "reset")
