@@ -89,10 +89,11 @@ class NewFile:
 
 
 def delivery_of(instance: PgpoolInstance) -> Delivery:
-    """Raises PathRefused when the installation does not, or no longer, allow this file."""
+    """Raises PathRefused when the installation does not, or no longer, allow this file, or a link was moved."""
     return delivery_for(
         kind=instance.delivery_kind,
         path=instance.delivery_path,
+        target=instance.delivery_target,
         organisation_slug=instance.cluster.organisation.slug,
         directories=settings.LOCAL_DELIVERY_DIRECTORIES,
     )

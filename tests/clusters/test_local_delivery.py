@@ -252,7 +252,7 @@ def test_without_allowed_directories_every_path_is_refused(conf: Path) -> None:
 
 
 def test_observe_only_refuses_to_read_write_and_reload() -> None:
-    delivery = delivery_for(kind="observe", path="", organisation_slug="acme", directories=[])
+    delivery = delivery_for(kind="observe", path="", target=None, organisation_slug="acme", directories=[])
 
     assert isinstance(delivery, ObserveOnly)
     for touch in (
@@ -267,7 +267,30 @@ def test_observe_only_refuses_to_read_write_and_reload() -> None:
 
 def test_an_unknown_way_of_delivery_is_refused() -> None:
     with pytest.raises(UnknownDelivery, match="carrier-pigeon"):
-        delivery_for(kind="carrier-pigeon", path="", organisation_slug="acme", directories=[])
+        delivery_for(kind="carrier-pigeon", path="", target=None, organisation_slug="acme", directories=[])
+
+
+def test_a_link_that_was_moved_since_the_registration_is_refused(tmp_path: Path) -> None:
+    first, second, link = (tmp_path / name for name in ("first.conf", "second.conf", "pgpool.conf"))
+    first.write_text(TEXT)
+    second.write_text(TEXT)
+    link.symlink_to(first)
+
+    def delivery() -> object:
+        return delivery_for(
+            kind="local",
+            path=str(link),
+            target=str(first),
+            organisation_slug="acme",
+            directories=[Directory(None, tmp_path)],
+        )
+
+    assert isinstance(delivery(), LocalFile)
+    link.unlink()
+    link.symlink_to(second)
+
+    with pytest.raises(PathRefused, match=f"leads to {second} now, and led to {first} when it was registered"):
+        delivery()
 
 
 def test_a_reload_by_pcp_lets_pgpool_take_the_written_weights(pgpool: FakePgpool, conf: Path) -> None:

@@ -202,6 +202,17 @@ def test_a_file_outside_the_allowed_directories_is_refused(acme: Scene, settings
     assert_nothing_stored()
 
 
+def test_a_link_moved_since_the_registration_is_refused(acme: Scene) -> None:
+    registered, other = acme.confs
+    registered.rename(registered.with_name("moved.conf"))
+    registered.symlink_to(other)
+
+    with pytest.raises(WeightsRefused, match=r"led to .* when it was registered"):
+        acme.request()
+
+    assert_nothing_stored()
+
+
 def test_a_file_changed_by_hand_is_refused_with_the_difference(acme: Scene) -> None:
     finish(acme.request())
     conf = acme.confs[1]

@@ -81,10 +81,19 @@ class ObserveOnly:
         raise WritesForbidden
 
 
-def delivery_for(*, kind: str, path: str, organisation_slug: str, directories: Iterable[AllowedDirectory]) -> Delivery:
-    """Raises PathRefused (a file where this organisation may not write) or UnknownDelivery."""
+def delivery_for(
+    *, kind: str, path: str, target: str | None, organisation_slug: str, directories: Iterable[AllowedDirectory]
+) -> Delivery:
+    """target: the file that path led to when it was registered, and was looked at.
+
+    Raises PathRefused (a file where this organisation may not write, or not that one any more) or UnknownDelivery.
+    """
     if kind == "observe":
         return ObserveOnly()
-    if kind == "local":
-        return LocalFile(allowed_directory(path, organisation_slug, directories))
-    raise UnknownDelivery(kind)
+    if kind != "local":
+        raise UnknownDelivery(kind)
+    found = allowed_directory(path, organisation_slug, directories)
+    if str(found) != target:
+        reason = f"leads to {found} now, and led to {target} when it was registered. Save its delivery again to use it."
+        raise PathRefused(path, reason)
+    return LocalFile(found)
