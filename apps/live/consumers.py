@@ -13,6 +13,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 
 from apps.live import fanout, topics
+from apps.live.events import FactMessage
 from apps.live.fanout import Viewer
 
 logger = logging.getLogger(__name__)
@@ -21,6 +22,9 @@ SIGNED_OUT = 4401
 NOT_ALLOWED = 4403
 NO_SUCH_TOPIC = 4404
 MOST_TOPICS = 20
+# Facts that this socket says of itself: it stands; messages of a topic were lost.
+HEARTBEAT = "heartbeat"
+GAP = "gap"
 HEARTBEAT_EVERY_S = 5.0
 ALLOWED_ASKED_EVERY_S = 60.0
 
@@ -72,13 +76,13 @@ class LiveConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels sh
 
     async def _send_gaps(self, viewer: Viewer) -> None:
         for topic in sorted(viewer.take_gaps()):
-            await self.send(text_data=json.dumps({"topic": topic, "fact": "gap"}))
+            await self.send(text_data=json.dumps(FactMessage(topic=topic, fact=GAP)))
 
     async def _beat(self) -> None:
         """While Redis is away there is no heartbeat: the page then goes on by itself."""
         while True:
             if fanout.of_this_process().is_connected:
-                await self.send(text_data=json.dumps({"topic": "live", "fact": "heartbeat"}))
+                await self.send(text_data=json.dumps(FactMessage(topic="live", fact=HEARTBEAT)))
             await asyncio.sleep(self.heartbeat_every_s)
 
     async def _ask_again(self, asked: frozenset[str]) -> None:

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypedDict
 
 import redis
 from django.conf import settings
@@ -23,9 +23,16 @@ _silent_until = 0.0
 PATIENCE_S = 0.5
 
 
+class FactMessage(TypedDict):
+    """What a page is told, to ask again itself. What else belongs to the fact stands beside, under its own names."""
+
+    topic: str
+    fact: str
+
+
 def announce(topic: str, fact: str, **facts: Any) -> None:
     """Tell viewers of a topic that a fact changed, after the commit of the transaction that is open."""
-    message = {"topic": topic, "fact": fact, **facts}
+    message = {**facts, **FactMessage(topic=topic, fact=fact)}
     transaction.on_commit(lambda: publish(topic, message), robust=True)
 
 

@@ -33,8 +33,8 @@ export interface PointsMessage {
 }
 
 export interface FactMessage {
-  /** Left out by what concerns the connection and no topic, as the heartbeat. */
-  readonly topic?: string;
+  /** "live" where it is about the connection itself. */
+  readonly topic: string;
   readonly fact: string;
   readonly [fact: string]: unknown;
 }

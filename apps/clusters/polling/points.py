@@ -23,6 +23,14 @@ class PushedPoint(TypedDict):
 Points = dict[str, list[PushedPoint]]
 
 
+class PointsMessage(TypedDict):
+    """seq: the lease's epoch and the tick; a tick that does not follow the one before is a gap. points: by metric."""
+
+    topic: str
+    seq: tuple[int, int]
+    points: Points
+
+
 def points_of(*, cluster: WatchedCluster, memory: ClusterMemory, tick: Tick, lags: Mapping[int, KnownLag]) -> Points:
     """Points by metric; brings the memory's counters up to date."""
     names = {one.instance_id: one.name for one in cluster.instances}

@@ -12,7 +12,7 @@ from apps.clusters.polling.changes import Change, changes
 from apps.clusters.polling.lags import KnownLag, lags_of, wal_position
 from apps.clusters.polling.lease import Lease
 from apps.clusters.polling.memory import ClusterMemory, is_up
-from apps.clusters.polling.points import Points, points_of
+from apps.clusters.polling.points import Points, PointsMessage, points_of
 from apps.clusters.polling.readings import BackendReading, InstanceReading, PoolSettings, Tick
 from apps.clusters.polling.registry import WatchedCluster
 from apps.live import events
@@ -207,7 +207,7 @@ def _write_events(cluster: WatchedCluster, tick: Tick, found: Sequence[Change]) 
 
 def _tell(cluster: WatchedCluster, tick: Tick, lease: Lease, points: Points, found: Sequence[Change]) -> None:
     topic = f"cluster.{cluster.cluster_id}"
-    message = {"seq": [lease.epoch, tick.number], "points": points}
+    message = PointsMessage(topic=topic, seq=(lease.epoch, tick.number), points=points)
     transaction.on_commit(lambda: events.publish(topic, message), robust=True)
     events.announce(topic, "sampled")
     if found:

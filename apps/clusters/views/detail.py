@@ -1,6 +1,6 @@
 """Pages of one cluster: overview, events, revisions."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -21,6 +21,14 @@ VERDICT_WINDOW_S = 300
 # What replication lag is drawn in: of ?lag= -> words.
 LAG_UNITS = {"seconds": "Lag in seconds", "bytes": "bytes"}
 _EVENTS_ON_CHARTS = 8
+
+
+class ChartEvent(TypedDict):
+    """An event that charts mark with its letter. t: seconds since 1970 UTC."""
+
+    letter: str
+    t: float
+    text: str
 
 
 def chosen_window(request: HttpRequest) -> int:
@@ -134,7 +142,7 @@ def lettered(happened: list[EventAnswer]) -> list[tuple[str, EventAnswer]]:
     return list(zip(reversed(letters), happened, strict=True))
 
 
-def chart_events(happened: list[EventAnswer]) -> list[dict[str, Any]]:
+def chart_events(happened: list[EventAnswer]) -> list[ChartEvent]:
     return [
-        {"letter": letter, "t": each["at"].timestamp(), "text": each["title"]} for letter, each in lettered(happened)
+        ChartEvent(letter=letter, t=each["at"].timestamp(), text=each["title"]) for letter, each in lettered(happened)
     ]
