@@ -4,16 +4,14 @@ import datetime as dt
 from collections.abc import Iterable, Sequence
 
 import pytest
-from django.db import connection
 
 from apps.accounts.models import Organisation
-from apps.clusters.history import partitions
 from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, NodeSampleRow, append
-from apps.clusters.history.latest import BackendNow, InstanceNow, NodeNow, PoolNodeNow, rewrite
+from apps.clusters.history.latest import BackendNow, rewrite
 from apps.clusters.history.metrics import METRICS, UnknownMetric
 from apps.clusters.history.series import Point, series, with_gaps
 from apps.clusters.history.windows import window_counts
-from apps.clusters.models import Backend, BackendLatest, Cluster, InstanceLatest, NodeLatest, PgpoolInstance
+from apps.clusters.models import Backend, Cluster, PgpoolInstance
 
 pytestmark = pytest.mark.django_db
 
@@ -137,6 +135,10 @@ def test_a_long_range_keeps_the_budget_and_its_average(cluster: Cluster) -> None
     assert all(value == pytest.approx(1, abs=0.1) for value in values(found["pgpool-1"])[:-1])
 
 
+def backend_now(backend: Backend, *, is_in_recovery: bool) -> BackendNow:
+    return BackendNow(backend.pk, START, START, "", is_in_recovery, 0.5, "15.18", 900, None, None, "", "", "")
+
+
 def test_lag_keeps_its_peak_and_the_primary_has_none(cluster: Cluster) -> None:
     primary, standby, _ = cluster.backends.order_by("node_id")
     rewrite(backends=[backend_now(primary, is_in_recovery=False)])
@@ -238,95 +240,3 @@ def test_a_window_across_a_restart_counts_from_zero_and_says_so(cluster: Cluster
 
     assert watched.is_restarted
     assert watched.select_counts == {0: 5, 1: 13, 2: 26}  # node 0: 0 + 5; then 10 + 3 and 20 + 6
-
-
-def instance_now(instance_id: int, at: dt.datetime, state: str, *, answered: bool = True) -> InstanceNow:
-    return InstanceNow(
-        instance_id, at, at if answered else None, state, "", 1.0, 3, 32 if answered else None, 7, "", 1, 2, 1, 1
-    )  # fmt: skip
-
-
-def backend_now(backend: Backend, *, is_in_recovery: bool) -> BackendNow:
-    return BackendNow(backend.pk, START, START, "", is_in_recovery, 0.5, "15.18", 900, None, None, "", "", "")
-
-
-def test_what_stays_as_it_is_keeps_its_since(cluster: Cluster) -> None:
-    first, _ = instance_ids(cluster)
-    rewrite(
-        instances=[instance_now(first, after(0), "answering")], nodes=[NodeNow(first, 1, after(0), "up", "standby", 5)]
-    )
-    rewrite(pool_nodes=[PoolNodeNow(first, 1, after(0), "up", "standby", 0.5, 0, None, "streaming", "async")])
-    rewrite(
-        instances=[instance_now(first, after(2), "answering")], nodes=[NodeNow(first, 1, after(2), "up", "standby", 6)]
-    )
-    rewrite(pool_nodes=[PoolNodeNow(first, 1, after(2), "up", "standby", 0.5, 0, None, "streaming", "async")])
-
-    latest = InstanceLatest.objects.get(pk=first)
-    node = NodeLatest.objects.get(instance_id=first, node_id=1)
-    assert (latest.state_since, latest.answered_at) == (after(0), after(2))
-    assert (node.status_since, node.weight_since, node.seen_at) == (after(0), after(0), after(2))
-    assert (node.select_count, node.lb_weight, node.replication_state) == (6, 0.5, "streaming")
-
-
-def test_a_failed_poll_keeps_the_time_of_the_latest_answer_and_forgets_no_counter(cluster: Cluster) -> None:
-    first, _ = instance_ids(cluster)
-    rewrite(instances=[instance_now(first, after(0), "answering")])
-    failed = instance_now(first, after(2), "unreachable", answered=False)
-    rewrite(instances=[failed._replace(probe_ms=None, session_count=None)])
-
-    latest = InstanceLatest.objects.get(pk=first)
-    assert (latest.state, latest.state_since) == ("unreachable", after(2))
-    assert (latest.polled_at, latest.answered_at) == (after(2), after(0))
-    assert (latest.probe_ms, latest.session_count, latest.children_total) == (None, 7, 32)
-
-
-def test_a_changed_weight_starts_a_new_since(cluster: Cluster) -> None:
-    first, _ = instance_ids(cluster)
-    rewrite(nodes=[NodeNow(first, 1, after(0), "up", "standby", 5)])
-    for at_s, weight in ((0, 0.5), (2, 0.25)):
-        rewrite(pool_nodes=[PoolNodeNow(first, 1, after(at_s), "up", "standby", weight, 0, None, "", "")])
-
-    assert NodeLatest.objects.get(instance_id=first, node_id=1).weight_since == after(2)
-
-
-def test_a_backend_that_fails_keeps_its_version(cluster: Cluster) -> None:
-    backend = cluster.backends.order_by("node_id")[0]
-    rewrite(backends=[backend_now(backend, is_in_recovery=False)])
-    rewrite(
-        backends=[backend_now(backend, is_in_recovery=False)._replace(answered_at=None, server_version="", reason="x")]
-    )
-
-    latest = BackendLatest.objects.get(pk=backend.pk)
-    assert (latest.server_version, latest.reason, latest.answered_at) == ("15.18", "x", START)
-
-
-def test_partitions_are_made_ahead_and_old_ones_dropped(cluster: Cluster) -> None:
-    first, _ = instance_ids(cluster)
-    made = partitions.ensure_partitions(now=START)
-    count_reads(first, [(0, 1, 1)])
-
-    assert "clusters_node_sample_20260301" in made
-    assert "clusters_node_sample_20260303" in made
-    assert partitions.ensure_partitions(now=START) == []
-    assert rows_in("clusters_node_sample_20260301") == 3
-    assert partitions.drop_old_samples(now=START + dt.timedelta(days=30)) == []
-    assert "clusters_node_sample_20260301" in partitions.drop_old_samples(now=START + dt.timedelta(days=31))
-
-
-def test_a_day_that_lies_in_the_default_partition_stays_there(cluster: Cluster) -> None:
-    first, _ = instance_ids(cluster)
-    count_reads(first, [(0, 1, 1)])
-
-    made = partitions.ensure_partitions(now=START)
-
-    assert "clusters_node_sample_20260301" not in made
-    assert "clusters_node_sample_20260302" in made
-    assert rows_in("clusters_node_sample_default") == 3
-    partitions.drop_old_samples(now=START + dt.timedelta(days=40))
-    assert rows_in("clusters_node_sample_default") == 0
-
-
-def rows_in(table: str) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM {table}")  # noqa: S608  a name of ours
-        return int(cursor.fetchone()[0])

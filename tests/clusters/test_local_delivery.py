@@ -4,7 +4,6 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -14,14 +13,8 @@ from apps.clusters.delivery import (
     FileChanged,
     FileUnreadable,
     LocalFile,
-    ObserveOnly,
-    PathRefused,
     ReloadFailed,
-    UnknownDelivery,
     WriteFailed,
-    WritesForbidden,
-    allowed_directory,
-    delivery_for,
 )
 from apps.clusters.delivery.dry_run import find_pgpool, parse_with_pgpool
 from apps.clusters.pcp import PcpAddress
@@ -30,12 +23,6 @@ from tests.fake_pgpool import FakePgpool
 TEXT = "listen_addresses = '*'\nbackend_weight0 = 0\nbackend_weight1 = 1  # the standby\n"
 CHANGED = TEXT.replace("backend_weight1 = 1", "backend_weight1 = 3")
 SLACK_S = 30.0
-
-
-@dataclass(frozen=True)
-class Directory:
-    organisation: str | None
-    path: Path
 
 
 @pytest.fixture
@@ -205,92 +192,6 @@ def test_a_missing_file_is_refused_with_the_reason(conf: Path) -> None:
 
     with pytest.raises(FileUnreadable, match="no such file"):
         file.read()
-
-
-def test_a_path_inside_an_allowed_directory_is_allowed(conf: Path) -> None:
-    directories = [Directory(None, conf.parent)]
-
-    assert allowed_directory(str(conf), "acme", directories) == conf
-
-
-def test_a_directory_of_one_organisation_is_closed_to_the_others(conf: Path) -> None:
-    directories = [Directory("acme", conf.parent)]
-
-    assert allowed_directory(str(conf), "acme", directories) == conf
-    with pytest.raises(PathRefused):
-        allowed_directory(str(conf), "other", directories)
-
-
-@pytest.mark.parametrize(
-    ("path", "words"),
-    [
-        ("pgpool.conf", "absolute"),
-        ("{folder}/../secret.conf", "outside"),
-        ("{folder}/link.conf", "outside"),
-        ("{folder}-next/pgpool.conf", "outside"),
-        ("{folder}/missing.conf", "is not a file"),
-        ("{folder}", "is not a file"),
-        ("{folder}/pool_passwd", r"end in \.conf"),
-        ("/etc/passwd", "outside"),
-    ],
-)
-def test_every_other_path_is_refused(conf: Path, tmp_path: Path, path: str, words: str) -> None:
-    (tmp_path / "secret.conf").write_text("secret")
-    (conf.parent / "link.conf").symlink_to(tmp_path / "secret.conf")
-    (conf.parent / "pool_passwd").write_text("secret")
-    beside = tmp_path / "pgpool-next"
-    beside.mkdir()
-    (beside / "pgpool.conf").write_text(TEXT)
-
-    with pytest.raises(PathRefused, match=words):
-        allowed_directory(path.format(folder=conf.parent), "acme", [Directory(None, conf.parent)])
-
-
-def test_without_allowed_directories_every_path_is_refused(conf: Path) -> None:
-    with pytest.raises(PathRefused, match="LIFEGUARD_LOCAL_DELIVERY_DIRS"):
-        allowed_directory(str(conf), "acme", [])
-
-
-def test_observe_only_refuses_to_read_write_and_reload() -> None:
-    delivery = delivery_for(kind="observe", path="", target=None, organisation_slug="acme", directories=[])
-
-    assert isinstance(delivery, ObserveOnly)
-    for touch in (
-        delivery.read,
-        lambda: delivery.dry_run(TEXT),
-        lambda: delivery.write(TEXT, expected_sha256="", rollout_tag="r1"),
-        lambda: delivery.reload(pcp=None, deadline_s=1),
-    ):
-        with pytest.raises(WritesForbidden):
-            touch()
-
-
-def test_an_unknown_way_of_delivery_is_refused() -> None:
-    with pytest.raises(UnknownDelivery, match="carrier-pigeon"):
-        delivery_for(kind="carrier-pigeon", path="", target=None, organisation_slug="acme", directories=[])
-
-
-def test_a_link_that_was_moved_since_the_registration_is_refused(tmp_path: Path) -> None:
-    first, second, link = (tmp_path / name for name in ("first.conf", "second.conf", "pgpool.conf"))
-    first.write_text(TEXT)
-    second.write_text(TEXT)
-    link.symlink_to(first)
-
-    def delivery() -> object:
-        return delivery_for(
-            kind="local",
-            path=str(link),
-            target=str(first),
-            organisation_slug="acme",
-            directories=[Directory(None, tmp_path)],
-        )
-
-    assert isinstance(delivery(), LocalFile)
-    link.unlink()
-    link.symlink_to(second)
-
-    with pytest.raises(PathRefused, match=f"leads to {second} now, and led to {first} when it was registered"):
-        delivery()
 
 
 def test_a_reload_by_pcp_lets_pgpool_take_the_written_weights(pgpool: FakePgpool, conf: Path) -> None:

@@ -1,0 +1,135 @@
+"""Rollouts that somebody stops or takes back: every touched pgpool uses its old file again."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.accounts.models import AuditEntry
+from apps.clusters import rollout_actions, rollout_rows, rollouts, weight_change
+from apps.clusters.models import Rollout
+from apps.clusters.rollouts import RolloutRefused
+from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, Clock, Scene, conf_text, scene
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fake has its new values at once or never; and no lease ends but by the test."""
+    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
+
+
+@pytest.fixture
+def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=3) as found:
+        yield found
+
+
+@pytest.fixture
+def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        yield found
+
+
+def test_a_rollout_cancelled_before_it_begins_touches_nothing(pair: Scene) -> None:
+    rollout = pair.request()
+
+    rollouts.cancel(caller=pair.caller, rollout=rollout, now=NOW)
+    pair.advance(rollout)
+
+    assert rollout.state == "cancelled"
+    assert rollout.halt_reason == "cancelled by Ann"
+    assert pair.states(rollout) == ["skipped", "skipped"]
+    assert pair.texts() == [conf_text()] * 2
+    assert AuditEntry.objects.latest("pk").action == "rollout.cancel_requested"
+
+
+def test_a_rollout_cancelled_in_the_middle_puts_the_old_files_back(pair: Scene) -> None:
+    rollout = pair.request()
+
+    def cancel(look: int) -> None:
+        if rollout.steps.filter(position=0, state="verified").exists():
+            rollouts.cancel(caller=pair.caller, rollout=rollout, now=NOW)
+
+    pair.advance(rollout, clock=Clock(when_looked=cancel))
+
+    assert rollout.state == "rolled_back"
+    assert pair.texts() == [conf_text()] * 2
+    assert pair.weights() == [OLD_WEIGHTS] * 2
+
+
+def test_a_rollout_that_has_ended_cannot_be_cancelled(pair: Scene) -> None:
+    rollout = pair.advance(pair.request())
+
+    with pytest.raises(RolloutRefused, match="has ended already: it is verified"):
+        rollouts.cancel(caller=pair.caller, rollout=rollout, now=NOW)
+
+
+def test_a_rollback_is_a_rollout_of_the_files_before(pair: Scene) -> None:
+    first = pair.advance(pair.request())
+
+    back = rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW)
+    pair.advance(back)
+
+    assert (back.rollback_of, back.state) == (first, "verified")
+    assert (back.revision.number, back.revision.origin) == (3, "rollback")
+    assert pair.texts() == [conf_text()] * 2
+    assert pair.weights() == [OLD_WEIGHTS] * 2
+    assert AuditEntry.objects.latest("pk").action == "rollout.rollback_requested"
+
+
+def test_a_rollback_goes_on_although_one_pgpool_does_not_answer(acme: Scene) -> None:
+    first = acme.advance(acme.request())
+    back = rollouts.request_rollback(caller=acme.caller, rollout=first, now=NOW)
+    acme.pgpools[0].mode = "refuse"
+
+    acme.advance(back)
+
+    assert back.state == "failed"
+    assert acme.states(back) == ["failed", "verified", "verified"]
+    assert back.halt_reason.startswith("pgpool-1: ")
+    assert acme.texts() == [conf_text()] * 3
+
+
+def test_a_failed_rollout_can_be_rolled_back_when_its_pgpool_answers_again(pair: Scene) -> None:
+    first = pair.request()
+    pair.pgpools[1].mode = "refuse"
+    pair.advance(first)
+    assert first.state == "failed"
+    pair.pgpools[1].mode = "ok"
+
+    back = pair.advance(rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW))
+
+    assert back.state == "verified"
+    assert pair.weights() == [OLD_WEIGHTS] * 2
+
+
+def test_a_rollback_over_a_file_changed_since_is_refused(pair: Scene) -> None:
+    first = pair.advance(pair.request())
+    pair.confs[1].write_text(pair.confs[1].read_text() + "# by hand\n")
+
+    with pytest.raises(RolloutRefused, match=r"pgpool-2 is not the one that rollout \d+ wrote"):
+        rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW)
+
+    assert Rollout.objects.count() == 1
+
+
+def test_a_rollout_that_changed_nothing_cannot_be_rolled_back(pair: Scene) -> None:
+    first = pair.request()
+    rollouts.cancel(caller=pair.caller, rollout=first, now=NOW)
+    pair.advance(first)
+
+    with pytest.raises(RolloutRefused, match="nothing of it stands"):
+        rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW)
+
+
+def test_a_rollback_waits_for_the_rollout_that_runs(pair: Scene) -> None:
+    first = pair.advance(pair.request())
+    pair.request({"0": 0, "1": 1, "2": 1})
+
+    with pytest.raises(weight_change.RolloutRunning):
+        rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW)
