@@ -2,17 +2,18 @@
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypedDict
 
 from django.db.models import Q
 
 from apps.clusters.domain import routing
-from apps.clusters.domain.routing import InstanceReading, RoutingState, Verdict
+from apps.clusters.domain.routing import Condition, InstanceReading, RoutingState, Verdict
 from apps.clusters.history.windows import InstanceWindow, window_counts
 from apps.clusters.models import Rollout
 from apps.clusters.queries.distribution import conditions_of
+from apps.clusters.queries.lagged import lagged_until
 from apps.clusters.queries.sight import sight_of
 from apps.live import events
 
@@ -73,7 +74,11 @@ def judge(*, rollout: Rollout, now: datetime) -> Convergence | None:
         return None
     start = max(rollout.finished_at + SETTLE, now - LONGEST_WINDOW)
     windows = window_counts(cluster=rollout.cluster, start=start, end=now)
-    verdict = _verdict(rollout, windows, window_s=(now - start).total_seconds())
+    sight, window_s = sight_of(rollout.cluster), (now - start).total_seconds()
+    verdict = _verdict(rollout, windows, conditions_of(sight), window_s=window_s)
+    if verdict.state is RoutingState.OFF:
+        past = conditions_of(sight, lagged_until([(sight, start)], end=now))
+        verdict = _verdict(rollout, windows, past, window_s=window_s)
     needed = needed_draws(verdict)
     found = _shape(rollout, verdict, needed, start=start, end=now)
     draws = verdict.reads if rollout.cluster.is_statement_level else verdict.sessions or 0
@@ -88,7 +93,9 @@ def needed_draws(verdict: Verdict) -> int:
     return max(FEWEST_DRAWS, math.ceil((Z_95 / BAND) ** 2 * spread - 1e-9))
 
 
-def _verdict(rollout: Rollout, windows: Sequence[InstanceWindow], *, window_s: float) -> Verdict:
+def _verdict(
+    rollout: Rollout, windows: Sequence[InstanceWindow], conditions: Mapping[int, Condition], *, window_s: float
+) -> Verdict:
     weights = rollout.revision.weights
     readings = [
         InstanceReading(
@@ -104,7 +111,7 @@ def _verdict(rollout: Rollout, windows: Sequence[InstanceWindow], *, window_s: f
         readings,
         statement_level=rollout.cluster.is_statement_level,
         names={backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()},
-        conditions=conditions_of(sight_of(rollout.cluster)),
+        conditions=conditions,
         window_s=window_s,
     )
 

@@ -33,6 +33,37 @@ class Lag:
     reason: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class DelayThreshold:
+    """How far a standby may be behind before pgpool sends its reads elsewhere; 0 and None: however far.
+
+    time_s: delay_threshold_by_time, known from Pgpool-II 4.4 on; above 0 it counts, and delay_threshold does not.
+    """
+
+    size_bytes: int | None
+    time_s: float | None = None
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self.size_bytes or self.time_s)
+
+    @property
+    def effective_bytes(self) -> int | None:
+        return None if self.time_s else self.size_bytes or None
+
+    @property
+    def effective_s(self) -> float | None:
+        return self.time_s or None
+
+    def is_exceeded(self, *, lag_bytes: int | None, lag_s: float | None) -> bool | None:
+        """None: the figure that counts is not known."""
+        if not self.is_set:
+            return False
+        if self.time_s:
+            return None if lag_s is None else lag_s > self.time_s
+        return None if lag_bytes is None else lag_bytes > (self.size_bytes or 0)
+
+
 def standby_lag(*, primary_answered: bool, at_primary: SeenByPrimary | None, at_standby: SaidByStandby | None) -> Lag:
     """The best that both sides allow to say.
 

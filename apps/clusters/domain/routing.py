@@ -201,19 +201,22 @@ def _answer(pool: Pool, nodes: Sequence[NodeVerdict], z: float) -> tuple[Routing
 
 
 def _finding(pool: Pool, nodes: Sequence[NodeVerdict]) -> str:
-    """The backend that explains most: one that lags and gets less, else the one furthest from its weight."""
+    """The backend that explains most: one that lags, or did, and gets less, else the one furthest from its weight."""
     scene = pool.scene
     off = [node.node_id for node in nodes if node.state is RoutingState.OFF]
 
     def explains(node_id: int) -> tuple[bool, float, bool]:
-        deviation = pool.deviation(node_id)
-        return scene.condition(node_id).is_lagging and deviation < 0, round(abs(deviation), 6), deviation < 0
+        condition, deviation = scene.condition(node_id), pool.deviation(node_id)
+        has_lagged = condition.is_lagging or condition.lagged_until is not None
+        return has_lagged and deviation < 0, round(abs(deviation), 6), deviation < 0
 
     node_id = max(off, key=explains)
     condition, deviation = scene.condition(node_id), pool.deviation(node_id)
     cause = None
     if condition.is_lagging and deviation < 0:
         cause = routing_words.lag_cause(condition.lag_text)
+    elif condition.lagged_until is not None and deviation < 0:
+        cause = routing_words.past_lag_cause(condition.lagged_until)
     elif condition.is_primary and deviation > 0:
         cause = routing_words.unbalanced_cause()
     return routing_words.off(

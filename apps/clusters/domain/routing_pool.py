@@ -15,6 +15,7 @@ class Condition:
     is_up: bool = True
     is_lagging: bool = False  # its replay lag is over delay_threshold
     lag_text: str | None = None
+    lagged_until: datetime | None = None  # it was so in the window, and latest then; printed as it is
     is_primary: bool = False
 
 

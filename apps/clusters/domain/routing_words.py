@@ -38,6 +38,10 @@ def lag_cause(lag_text: str | None) -> str:
     return f"its replay lag{shown} is over delay_threshold"
 
 
+def past_lag_cause(until: datetime) -> str:
+    return f"its replay lag was over delay_threshold until {until:%H:%M}"
+
+
 def unbalanced_cause() -> str:
     return "the primary also takes the reads that cannot be balanced"
 

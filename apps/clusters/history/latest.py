@@ -68,6 +68,7 @@ class BackendNow(NamedTuple):
     lag_reason: str
     replication_state: str
     sync_state: str
+    lag_over_at: dt.datetime | None = None
 
 
 _INSTANCES = """
@@ -133,10 +134,10 @@ WHERE old.instance_id = new.instance_id AND old.node_id = new.node_id
 _BACKENDS = """
 INSERT INTO clusters_backend_latest AS old (
     backend_id, polled_at, answered_at, reason, is_in_recovery, probe_ms, server_version, lsn_bytes, replay_lag_s,
-    replay_lag_bytes, lag_reason, replication_state, sync_state)
+    replay_lag_bytes, lag_reason, replication_state, sync_state, lag_over_at)
 SELECT new.* FROM unnest(
     %s::bigint[], %s::timestamptz[], %s::timestamptz[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::bigint[],
-    %s::float8[], %s::bigint[], %s::text[], %s::text[], %s::text[]
+    %s::float8[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::timestamptz[]
 ) AS new
 ON CONFLICT (backend_id) DO UPDATE SET
     polled_at = excluded.polled_at,
@@ -150,7 +151,8 @@ ON CONFLICT (backend_id) DO UPDATE SET
     replay_lag_bytes = excluded.replay_lag_bytes,
     lag_reason = excluded.lag_reason,
     replication_state = excluded.replication_state,
-    sync_state = excluded.sync_state
+    sync_state = excluded.sync_state,
+    lag_over_at = excluded.lag_over_at
 """
 
 

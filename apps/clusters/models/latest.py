@@ -81,6 +81,9 @@ class BackendLatest(models.Model):
     replay_lag_s = models.FloatField(null=True)
     replay_lag_bytes = models.BigIntegerField(null=True)
     lag_reason = models.TextField(blank=True, help_text="why the lag is not known")
+    lag_over_at = models.DateTimeField(
+        null=True, help_text="when the lag was over delay_threshold latest; null once its end was told"
+    )
     replication_state = models.CharField(max_length=40, blank=True)
     sync_state = models.CharField(max_length=40, blank=True)
 

@@ -5,6 +5,7 @@ from django.db.models import Q
 
 from apps.accounts.encryption import EncryptedTextField
 from apps.accounts.models import Organisation, User
+from apps.clusters.domain.lag import DelayThreshold
 
 port_range = Q(port__gte=1, port__lte=65535)
 
@@ -30,6 +31,9 @@ class Cluster(models.Model):
     delay_threshold_bytes = models.BigIntegerField(
         null=True, blank=True, help_text="as pgpool showed it; 0 ignores lag"
     )
+    delay_threshold_s = models.FloatField(
+        null=True, blank=True, help_text="delay_threshold_by_time of Pgpool-II 4.4 and up; above 0 only it counts"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 
@@ -38,6 +42,10 @@ class Cluster(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+    @property
+    def delay_threshold(self) -> DelayThreshold:
+        return DelayThreshold(self.delay_threshold_bytes, self.delay_threshold_s)
 
 
 class PgpoolInstance(models.Model):

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from apps.clusters.models import InstanceLatest, NodeLatest
+from apps.clusters.models import BackendLatest, InstanceLatest, NodeLatest
 
 # Counters older than this are no use for a rate; what was counted meanwhile belongs to a gap.
 LONGEST_BREAK_S = 60.0
@@ -35,13 +35,15 @@ class Recent:
 class ClusterMemory:
     """failures: how many looks in a row a pgpool has not answered; told: pgpools whose silence has been announced.
 
-    status: node_id -> whether the pgpools hold the backend for up; None while that was never seen.
+    is_up: node_id -> whether the pgpools hold the backend for up. lag_over_at: node_id -> when its lag was over
+    delay_threshold latest, from then on until its end is told.
     """
 
     sessions: dict[int, int] = field(default_factory=dict)
     failures: dict[int, int] = field(default_factory=dict)
     told: set[int] = field(default_factory=set)
     is_up: dict[int, bool] = field(default_factory=dict)
+    lag_over_at: dict[int, dt.datetime] = field(default_factory=dict)
     primary: int | None = None
     weights: dict[int, dict[int, float | None]] = field(default_factory=dict)
     foreign_weights: tuple[dt.datetime, dict[int, float | None]] | None = None
@@ -68,6 +70,9 @@ def remembered(cluster_id: int) -> ClusterMemory:
         counters = memory.counters.get(node.instance_id)
         if counters is not None and node.select_count is not None:
             counters.reads = {**counters.reads, node.node_id: node.select_count}
+    for backend in BackendLatest.objects.filter(backend__cluster_id=cluster_id).select_related("backend"):
+        if backend.lag_over_at is not None:
+            memory.lag_over_at[backend.backend.node_id] = backend.lag_over_at
     return memory
 
 

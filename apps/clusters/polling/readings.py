@@ -22,6 +22,7 @@ class PoolSettings:
     children_total: int | None
     is_statement_level: bool
     delay_threshold_bytes: int | None
+    delay_threshold_s: float | None = None
     weights: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from django.db.models import Q
 
 from apps.clusters.backend_client import BackendAddress
+from apps.clusters.domain.lag import DelayThreshold
 from apps.clusters.models import Backend, Cluster, PgpoolInstance, Rollout
 from apps.clusters.pcp import PcpAddress
 from apps.clusters.pgpool_client import PgpoolAddress
@@ -47,7 +48,7 @@ class WatchedCluster:
     backends: tuple[WatchedBackend, ...]
     has_rollout: bool
     is_statement_level: bool
-    delay_threshold_bytes: int | None
+    delay_threshold: DelayThreshold
 
 
 def watched_clusters(*, shard: int, shards: int, now: dt.datetime) -> tuple[WatchedCluster, ...]:
@@ -65,7 +66,7 @@ def watched_clusters(*, shard: int, shards: int, now: dt.datetime) -> tuple[Watc
             backends=tuple(_backend(cluster, one) for one in backends.get(cluster.pk, [])),
             has_rollout=cluster.pk in rolling_out,
             is_statement_level=cluster.is_statement_level,
-            delay_threshold_bytes=cluster.delay_threshold_bytes,
+            delay_threshold=cluster.delay_threshold,
         )
         for cluster in clusters
     )

@@ -22,8 +22,11 @@ from apps.clusters.domain.show_rows import (
 from apps.clusters.pgpool_client import PgpoolConnection, PgpoolUnreachable
 from apps.clusters.polling.readings import PoolSettings
 
-# PGPOOL SHOW prints sizes as "1001B" or "2MB".
+# PGPOOL SHOW prints sizes as "1001B" or "2MB", times as "221s", and nothing but 0 without a unit.
+_SECONDS: Final = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
 _BYTES: Final = {"": 1, "B": 1, "kB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+# The release that brought delay_threshold_by_time.
+BY_TIME_SINCE: Final = (4, 4)
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,21 @@ async def pool_settings(connection: PgpoolConnection, *, deadline_s: float) -> P
     children = await _shown(connection, "num_init_children", left)
     statement_level = await _shown(connection, "statement_level_load_balance", left)
     delay_threshold = await _shown(connection, "delay_threshold", left)
+    knows_time = _release(version) >= BY_TIME_SINCE
+    by_time = await _shown(connection, "delay_threshold_by_time", left) if knows_time else None
     return PoolSettings(
         version=version,
         children_total=int(children) if children is not None and children.isdigit() else None,
         is_statement_level=statement_level == "on",
         delay_threshold_bytes=size_bytes(delay_threshold),
+        delay_threshold_s=duration_s(by_time),
         weights=await _weights(connection, left),
     )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """ "4.3.5" -> (4, 3)."""
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:2])
 
 
 def size_bytes(text: str | None) -> int | None:
@@ -77,6 +88,14 @@ def size_bytes(text: str | None) -> int | None:
     if match is None or match[2] not in _BYTES:
         return None
     return int(match[1]) * _BYTES[match[2]]
+
+
+def duration_s(text: str | None) -> float | None:
+    """ "500ms" -> 0.5; None for what is no duration."""
+    match = re.fullmatch(r"(\d+)\s*(ms|s|min|h|d)", text or "")
+    if match is None:
+        return 0.0 if text == "0" else None
+    return int(match[1]) * _SECONDS[match[2]]
 
 
 def is_unknown_to_pgpool(error: PgpoolUnreachable) -> bool:

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 
 from django.db import connection, transaction
 
+from apps.clusters.domain.lag import DelayThreshold
 from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, NodeSampleRow, append
 from apps.clusters.history.latest import BackendNow, InstanceNow, NodeNow, PoolNodeNow, rewrite
 from apps.clusters.models import Cluster, ClusterEvent, PgpoolInstance
 from apps.clusters.polling import lease as leases
 from apps.clusters.polling.changes import Change, changes
+from apps.clusters.polling.lag_changes import lag_changes
 from apps.clusters.polling.lags import KnownLag, lags_of, wal_position
 from apps.clusters.polling.lease import Lease
 from apps.clusters.polling.memory import ClusterMemory, is_up
@@ -28,9 +30,10 @@ def store(*, cluster: WatchedCluster, tick: Tick, memory: ClusterMemory, lease: 
         tick = _registered(cluster, tick)
         found = changes(cluster=cluster, memory=memory, tick=tick)
         lags = lags_of(cluster, tick.backends, primary=memory.primary)
+        found += lag_changes(cluster=cluster, memory=memory, tick=tick, lags=lags)
         points = points_of(cluster=cluster, memory=memory, tick=tick, lags=lags)
         _append(tick, lags)
-        _rewrite(tick, lags, memory, lease)
+        _rewrite(cluster, tick, lags, memory, lease)
         _note_settings(cluster, tick.instances)
         _write_events(cluster, tick, found)
         _tell(cluster, tick, lease, points, found)
@@ -103,7 +106,10 @@ def _backend_sample(reading: BackendReading, tick: Tick, lags: Mapping[int, Know
     )
 
 
-def _rewrite(tick: Tick, lags: Mapping[int, KnownLag], memory: ClusterMemory, lease: Lease) -> None:
+def _rewrite(
+    cluster: WatchedCluster, tick: Tick, lags: Mapping[int, KnownLag], memory: ClusterMemory, lease: Lease
+) -> None:
+    lag_over_at = {one.backend_id: memory.lag_over_at.get(one.node_id) for one in cluster.backends}
     for one in tick.instances:
         if one.session_count is not None:
             memory.sessions[one.instance_id] = one.session_count
@@ -130,7 +136,9 @@ def _rewrite(tick: Tick, lags: Mapping[int, KnownLag], memory: ClusterMemory, le
             for one in tick.instances
             for node in one.pool_nodes
         ],
-        backends=[_backend_now(one, tick, lags) for one in tick.backends],
+        backends=[
+            _backend_now(one, tick, lags)._replace(lag_over_at=lag_over_at.get(one.backend_id)) for one in tick.backends
+        ],
     )
 
 
@@ -184,9 +192,14 @@ def _note_settings(cluster: WatchedCluster, instances: Sequence[InstanceReading]
                 PgpoolInstance.objects.filter(pk=one.instance_id).update(version=version, shown_weights=weights)
     if not shown:
         return
-    now = (any(one.is_statement_level for one in shown), shown[0].delay_threshold_bytes)
-    if now != (cluster.is_statement_level, cluster.delay_threshold_bytes):
-        Cluster.objects.filter(pk=cluster.cluster_id).update(is_statement_level=now[0], delay_threshold_bytes=now[1])
+    is_statement_level = any(one.is_statement_level for one in shown)
+    threshold = DelayThreshold(shown[0].delay_threshold_bytes, shown[0].delay_threshold_s)
+    if (is_statement_level, threshold) != (cluster.is_statement_level, cluster.delay_threshold):
+        Cluster.objects.filter(pk=cluster.cluster_id).update(
+            is_statement_level=is_statement_level,
+            delay_threshold_bytes=threshold.size_bytes,
+            delay_threshold_s=threshold.time_s,
+        )
 
 
 def _write_events(cluster: WatchedCluster, tick: Tick, found: Sequence[Change]) -> None:

@@ -11,6 +11,7 @@ from apps.clusters.history import InstanceWindow, window_counts
 from apps.clusters.models import Cluster, NodeLatest
 from apps.clusters.queries.deviation import off_since
 from apps.clusters.queries.health import FIRST_WINDOW_S, STALE_AFTER_S
+from apps.clusters.queries.lagged import lagged_until
 from apps.clusters.queries.sight import BackendSight, Sight, sight_of
 
 
@@ -77,13 +78,13 @@ def distribution_of(*, sight: Sight, window_s: int, now: datetime) -> Distributi
         readings_of(counts, weights),
         statement_level=cluster.is_statement_level,
         names={one.backend.node_id: one.name for one in sight.backends},
-        conditions=conditions_of(sight),
         window_s=_shown_window_s(covered_s, window_s),
     )
-    judged = judge()
-    since = off_since(cluster=cluster, judged=judged, changed_at=changed_at(sight), start=start, now=now)
-    if since is not None:
-        judged = judge(off_since=since)
+    judged = judge(conditions=conditions_of(sight))
+    if judged.state is routing.RoutingState.OFF:
+        since = off_since(cluster=cluster, judged=judged, changed_at=changed_at(sight), start=start, now=now)
+        past = conditions_of(sight, lagged_until([(sight, start)], end=now))
+        judged = judge(conditions=past, off_since=since)
     if start == changed_at(sight):
         judged = _unless_too_early(judged, covered_s)
     return {
@@ -121,8 +122,12 @@ def weights_of(sight: Sight) -> dict[int, dict[int, float]]:
     return found
 
 
-def conditions_of(sight: Sight) -> dict[int, routing.Condition]:
-    return {one.backend.node_id: _condition(sight, one) for one in sight.backends}
+def conditions_of(sight: Sight, until: Mapping[int, datetime] | None = None) -> dict[int, routing.Condition]:
+    """until: backend id -> when its lag was over delay_threshold latest in the window that is judged."""
+    return {
+        one.backend.node_id: replace(_condition(sight, one), lagged_until=(until or {}).get(one.backend.pk))
+        for one in sight.backends
+    }
 
 
 def readings_of(

@@ -13,6 +13,7 @@ from django.db import connection
 from apps.clusters.domain import routing
 from apps.clusters.domain.counters import increase, increases
 from apps.clusters.queries.distribution import conditions_of, weights_of, window_start
+from apps.clusters.queries.lagged import lagged_until
 from apps.clusters.queries.sight import InstanceSight, Sight
 
 WINDOW_S = 300
@@ -75,11 +76,18 @@ def recent_of(*, sights: Iterable[Sight], now: datetime) -> Mapping[int, Recent]
             nodes.setdefault(instance_id, {})[node_id] = (at, count)
         cursor.execute(_EARLIEST_SESSIONS, parameters)
         sessions = dict(cursor.fetchall())
-    return {sight.cluster.pk: _recent(sight, nodes, sessions) for sight in known}
+    found = {sight.cluster.pk: _recent(sight, nodes, sessions) for sight in known}
+    off = [sight for sight in known if found[sight.cluster.pk].verdict.state is routing.RoutingState.OFF]
+    windows = [(sight, window_start(sight=sight, window_s=WINDOW_S, now=now)) for sight in off]
+    until = lagged_until(windows, end=now)
+    return found | {sight.cluster.pk: _recent(sight, nodes, sessions, until) for sight in off if until}
 
 
 def _recent(
-    sight: Sight, nodes: Mapping[int, Mapping[int, tuple[datetime, int]]], sessions: Mapping[int, int]
+    sight: Sight,
+    nodes: Mapping[int, Mapping[int, tuple[datetime, int]]],
+    sessions: Mapping[int, int],
+    until: Mapping[int, datetime] | None = None,
 ) -> Recent:
     weights = weights_of(sight)
     readings, reads_per_s, counted_s = [], [], 0.0
@@ -96,7 +104,7 @@ def _recent(
         readings,
         statement_level=sight.cluster.is_statement_level,
         names={backend.backend.node_id: backend.name for backend in sight.backends},
-        conditions=conditions_of(sight),
+        conditions=conditions_of(sight, until),
     )
     return Recent(judged, sum(reads_per_s) if reads_per_s else None, counted_s)
 

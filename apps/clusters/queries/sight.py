@@ -64,6 +64,16 @@ class BackendSight:
         seen = [node.replication_delay_bytes for node in self.nodes if node.replication_delay_bytes is not None]
         return max(seen, default=None)
 
+    @property
+    def lag_s(self) -> float | None:
+        """As lag_bytes."""
+        if self.role == "primary":
+            return None
+        if self.latest is not None and self.latest.replay_lag_s is not None:
+            return self.latest.replay_lag_s
+        seen = [node.replication_delay_s for node in self.nodes if node.replication_delay_s is not None]
+        return max(seen, default=None)
+
 
 @dataclass(frozen=True)
 class Sight:
@@ -89,8 +99,7 @@ class Sight:
 
     def is_lagging(self, backend: BackendSight) -> bool:
         """Over delay_threshold, where pgpool stops sending it reads; 0 switches that off."""
-        threshold, lag_bytes = self.cluster.delay_threshold_bytes, backend.lag_bytes
-        return bool(threshold) and lag_bytes is not None and lag_bytes > (threshold or 0)
+        return bool(self.cluster.delay_threshold.is_exceeded(lag_bytes=backend.lag_bytes, lag_s=backend.lag_s))
 
 
 def sight_of(cluster: Cluster) -> Sight:

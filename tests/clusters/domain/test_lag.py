@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.clusters.domain.lag import Lag, SaidByStandby, SeenByPrimary, standby_lag
+from apps.clusters.domain.lag import DelayThreshold, Lag, SaidByStandby, SeenByPrimary, standby_lag
 
 STREAMING = SaidByStandby("streaming", 24.6)
 CUT_OFF = SaidByStandby(None, 0.0)
@@ -56,3 +56,23 @@ def test_without_the_primary_nothing_reads_as_in_sync(standby: SaidByStandby | N
     assert lag.lag_bytes is None
     assert lag.lag_s == lag_s
     assert lag.reason
+
+
+@pytest.mark.parametrize(
+    ("threshold", "lag_bytes", "lag_s", "is_exceeded"),
+    [
+        (DelayThreshold(1000), 1001, None, True),
+        (DelayThreshold(1000), 1000, 99.0, False),
+        (DelayThreshold(1000), None, 99.0, None),
+        (DelayThreshold(1000, 0.0), 1001, None, True),  # delay_threshold_by_time 0 counts for nothing
+        (DelayThreshold(1000, 5.0), 10**9, 5.0, False),
+        (DelayThreshold(1000, 5.0), 0, 5.1, True),
+        (DelayThreshold(0, 5.0), 0, None, None),
+        (DelayThreshold(0), 10**9, 99.0, False),
+        (DelayThreshold(None), 10**9, 99.0, False),
+    ],
+)
+def test_a_lag_is_held_against_the_threshold_that_counts(
+    threshold: DelayThreshold, lag_bytes: int | None, lag_s: float | None, is_exceeded: bool | None
+) -> None:
+    assert threshold.is_exceeded(lag_bytes=lag_bytes, lag_s=lag_s) is is_exceeded

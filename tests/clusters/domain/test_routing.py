@@ -98,6 +98,16 @@ def test_the_lag_is_printed_when_it_is_known() -> None:
     assert found.sentence.endswith("; its replay lag (8.1 s) is over delay_threshold.")
 
 
+def test_a_lag_that_is_over_is_told_with_its_end() -> None:
+    past = {1: Condition(lagged_until=datetime(2026, 3, 17, 14, 2, tzinfo=UTC))}
+
+    found = judged({0: 120, 1: 213, 2: 667}, conditions=past)
+
+    assert found.sentence == (
+        "Off: pg2 gets 12 points less than its weight; its replay lag was over delay_threshold until 14:02."
+    )
+
+
 def test_a_lagging_standby_that_gets_its_reads_is_no_trouble() -> None:
     assert judged({0: 0, 1: 334, 2: 666}, conditions={1: Condition(is_lagging=True)}).state is RoutingState.FOLLOWS
 
