@@ -84,8 +84,9 @@ def main(arguments: Sequence[str]) -> int:
     where = Place(choice.root.absolute())
     # For the children; it is by this that a later start finds what a killed one left.
     os.environ[MARK] = str(where.directory)
-    signal.signal(signal.SIGTERM, interrupt)
-    signal.signal(signal.SIGHUP, interrupt)
+    # SIGINT too: a shell that starts it in the background has it ignored, and Python leaves that so.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupt)
     try:
         if choice.command == "fault":
             return faults.break_something(stack.lab_of(where), choice.words)
