@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.clusters.cluster_wanted import BackendWanted, DeliveryWanted, PcpWanted, PgpoolWanted
-from apps.clusters.connection_survey import AskedPgpool, Question, is_own_database
+from apps.clusters.connection_survey import AskedPgpool, Question, is_own_database, why_forbidden
 from apps.clusters.connection_test import own_database
 from apps.clusters.models import Backend, Cluster, PgpoolInstance
 from apps.clusters.registration import twice_errors
@@ -148,6 +148,8 @@ def _backends(
         place = _place_after(backend, given)
         if asyncio.run(is_own_database(place, own_database())):
             errors[f"backends.{position}.host"] = f"{place[0]}:{place[1]} is Lifeguard's own database"
+        elif given.get("host") and (reason := asyncio.run(why_forbidden(given["host"]))):
+            errors[f"backends.{position}.host"] = reason
         found.append((backend, given))
     return tuple(found)
 

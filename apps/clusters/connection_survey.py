@@ -20,7 +20,7 @@ from apps.clusters.domain.show_rows import (
 )
 from apps.clusters.pcp import PcpAddress, PcpError, node_info
 from apps.clusters.pgpool_client import PgpoolAddress, PgpoolUnreachable, connect
-from apps.clusters.sockets import DeadlinePassed, Unreachable, by_deadline, resolve
+from apps.clusters.sockets import AddressForbidden, DeadlinePassed, Unreachable, by_deadline, resolve
 
 STEP_DEADLINE_S = 4.0
 TOTAL_DEADLINE_S = 30.0
@@ -207,6 +207,8 @@ async def _ask_backend(question: Question, node: PoolNode) -> tuple[SurveyStep, 
     if await is_own_database(place, question.own_database):
         text = "is the server of Lifeguard's own database, which must not lie behind a pgpool that it steers"
         return (SurveyStep(target, "show", "failed", text),)
+    if place[0] != node.hostname and (reason := await why_forbidden(place[0])):
+        return (SurveyStep(target, "resolve", "failed", reason),)
     address = BackendAddress(*place, question.username, question.password, sslmode=question.sslmode)
     diagnosis = await diagnose_backend(address, deadline_s=STEP_DEADLINE_S)
     return tuple(
@@ -221,6 +223,17 @@ def direct_address(node: PoolNode, backends: Sequence[BackendWanted]) -> Address
     if wanted is None:
         return node.hostname, node.port
     return wanted.host or node.hostname, wanted.port or node.port
+
+
+async def why_forbidden(host: str) -> str | None:
+    """Why nobody may point Lifeguard at this host; None for every other, also for one that does not resolve now."""
+    try:
+        await resolve(host, 0, deadline_s=STEP_DEADLINE_S)
+    except AddressForbidden as error:
+        return f"{error.reason}. {error.fix}"
+    except Unreachable:
+        return None
+    return None
 
 
 async def is_own_database(place: Address, own: Address | None) -> bool:

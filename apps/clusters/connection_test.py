@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -19,6 +20,7 @@ from apps.clusters.connection_survey import (
     SurveyStep,
     ask_all,
     direct_address,
+    why_forbidden,
 )
 from apps.clusters.delivery_claims import claim
 from apps.clusters.domain.show_rows import PoolNode
@@ -123,12 +125,25 @@ def examine(question: Question, *, organisation: Organisation) -> Findings:
             errors[f"{found.asked.field}.delivery.path"] = claimed.error
         if claimed.target is not None:
             targets[found.asked.field] = claimed.target
+    forbidden = forbidden_hosts(question.backends)
     for step in survey.backend_steps:
         steps.append(step)
-        if step.state == "failed":
+        if step.state == "failed" and not forbidden:
             errors["backends"] = f"{step.target}: {step.text}"
-    errors |= _unknown_backends(survey, question.backends)
+    errors |= _unknown_backends(survey, question.backends) | forbidden
     return Findings(survey, errors, tuple(steps), targets)
+
+
+def forbidden_hosts(backends: Sequence[BackendWanted]) -> dict[str, str]:
+    """Field of the input -> why this host of a backend is never contacted."""
+
+    given = {f"backends.{position}.host": each.host for position, each in enumerate(backends) if each.host}
+
+    async def reasons() -> list[str | None]:
+        return await asyncio.gather(*map(why_forbidden, given.values()))
+
+    found = zip(given, asyncio.run(reasons()), strict=True)
+    return {field: reason for field, reason in found if reason is not None}
 
 
 def _unknown_backends(survey: Survey, backends: tuple[BackendWanted, ...]) -> dict[str, str]:

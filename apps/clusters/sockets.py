@@ -30,6 +30,10 @@ class Unreachable(Exception):
         self.fix = fix
 
 
+class AddressForbidden(Unreachable):
+    """Nobody may point Lifeguard there, whatever answers."""
+
+
 class DeadlinePassed(TimeoutError):
     """The far side did not answer in time."""
 
@@ -130,7 +134,7 @@ def _refuse_forbidden(host: str, address: str) -> None:
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
     if ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip in METADATA_ADDRESSES:
-        raise Unreachable(
+        raise AddressForbidden(
             "resolve",
             f"{host} is the address {address}, which is never contacted (link-local, multicast or unspecified)",
             "Give the address at which the machine is reached from elsewhere.",
