@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+# More than any cluster has. Each is asked when it is registered; pgpool itself knows at most 128 backends.
+MOST_PGPOOLS = 64
+MOST_BACKENDS = 128
+
 
 @dataclass(frozen=True)
 class PcpWanted:
@@ -55,3 +59,13 @@ class ClusterWanted:
     sslmode: str = "prefer"
     backends: tuple[BackendWanted, ...] = ()
     has_synthetic_azs: bool = False
+
+
+def too_many(*, pgpools: int, backends: int) -> dict[str, str]:
+    """Field of the input -> why this many are refused, before any of them is asked."""
+    errors = {}
+    if pgpools > MOST_PGPOOLS:
+        errors["pgpools"] = f"a cluster can have {MOST_PGPOOLS} pgpools at most, these are {pgpools}"
+    if backends > MOST_BACKENDS:
+        errors["backends"] = f"a cluster can have {MOST_BACKENDS} backends at most, these are {backends}"
+    return errors

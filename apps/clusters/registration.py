@@ -14,7 +14,14 @@ from django.utils.text import slugify
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.cluster_wanted import BackendWanted, ClusterWanted, DeliveryWanted, PcpWanted, PgpoolWanted
+from apps.clusters.cluster_wanted import (
+    BackendWanted,
+    ClusterWanted,
+    DeliveryWanted,
+    PcpWanted,
+    PgpoolWanted,
+    too_many,
+)
 from apps.clusters.connection_survey import AskedPgpool
 from apps.clusters.connection_test import (
     Findings,
@@ -102,7 +109,9 @@ def _slug_errors(caller: Caller, slug: str) -> dict[str, str]:
 
 
 def _pgpools_errors(wanted: ClusterWanted) -> dict[str, str]:
-    errors = {} if wanted.pgpools else {"pgpools": "give the address of at least one pgpool"}
+    errors = too_many(pgpools=len(wanted.pgpools), backends=len(wanted.backends))
+    if not wanted.pgpools:
+        errors["pgpools"] = "give the address of at least one pgpool"
     if not wanted.name.strip():
         errors["name"] = "give the cluster a name"
     counted = Counter(backend.node_id for backend in wanted.backends)

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.clusters.cluster_wanted import too_many
 from apps.clusters.models import PgpoolInstance
 from apps.clusters.registration import (
     BackendWanted,
@@ -65,7 +66,17 @@ class BackendInput(StrictSerializer):
     az = serializers.CharField(max_length=40, required=False, default="", allow_blank=True)
 
 
-class ClusterInput(StrictSerializer):
+class ClusterSizedInput(StrictSerializer):
+    """Refuses more pgpools and backends than a cluster has: each of them would be asked."""
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        errors = too_many(pgpools=len(attrs.get("pgpools", ())), backends=len(attrs.get("backends", ())))
+        if errors:
+            raise serializers.ValidationError(errors)
+        return attrs
+
+
+class ClusterInput(ClusterSizedInput):
     name = serializers.CharField(max_length=120)
     slug = serializers.SlugField(max_length=60, required=False, default="", allow_blank=True)
     username = serializers.CharField(max_length=63)
@@ -119,7 +130,7 @@ class PgpoolChangeInput(StrictSerializer):
     delivery = DeliveryInput(required=False)
 
 
-class ClusterChangeInput(StrictSerializer):
+class ClusterChangeInput(ClusterSizedInput):
     name = serializers.CharField(max_length=120, required=False)
     username = serializers.CharField(max_length=63, required=False)
     password = serializers.CharField(

@@ -7,13 +7,11 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from apps.clusters.cluster_wanted import ClusterWanted
+from apps.clusters.cluster_wanted import MOST_PGPOOLS, ClusterWanted, too_many
 from apps.clusters.forms import fields
 from apps.clusters.forms.backends import BackendForm
 from apps.clusters.forms.pgpools import PgpoolForm, delivery_directories
 from apps.clusters.forms.refusals import beside, sentence
-
-MOST_PGPOOLS = 64
 
 
 class ClusterForm(forms.Form):
@@ -81,7 +79,11 @@ class RegistrationForm:
         return [first, *(each for each in others if not each.is_blank)]
 
     def is_valid(self) -> bool:
-        return all([part.is_valid() for part in self._parts])  # noqa: C419  # each is looked at, for its errors
+        self.other_errors = [
+            sentence(error) for error in too_many(pgpools=len(self.given_pgpools), backends=len(self.backends)).values()
+        ]
+        are_valid = [part.is_valid() for part in self._parts]  # each is looked at, for its errors
+        return not self.other_errors and all(are_valid)
 
     @property
     def _parts(self) -> list[forms.Form]:
@@ -97,7 +99,7 @@ class RegistrationForm:
         parts: list[tuple[str, forms.Form]] = [("", self.cluster)]
         parts += [(f"Pgpool {each.number}: ", each) for each in self.given_pgpools]
         parts += [(f"Backend {each.node_id}: ", each) for each in self.backends]
-        return [
+        return self.other_errors + [
             f"{of}{part.fields[name].label}: {' '.join(map(str, errors))}"
             for of, part in parts
             for name, errors in part.errors.items()
