@@ -151,10 +151,17 @@ def test_a_standby_whose_replay_is_paused_lags(restored_lab: Lab, orders: Cluste
 
     wait_until(lambda: (backend(orders, "pg3").replay_lag_bytes or 0) > 0, "its lag is seen in bytes")
     wait_until(lambda: (backend(orders, "pg3").replay_lag_s or 0) > 0, "its lag is seen in seconds")
+    assert "pg3 lags too far behind" not in titles(orders)
+    with restored_lab.backends.connect(restored_lab.plan.backends[0], "shop") as connection:
+        # More WAL than the lab's delay_threshold of 2 MiB.
+        connection.execute("SELECT pg_logical_emit_message(true, 'lag', repeat('x', 3 << 20))")
+    wait_until(lambda: "pg3 lags too far behind" in titles(orders), "that it is over delay_threshold is told")
 
     restored_lab.resume_replay("pg3")
 
     wait_until(lambda: backend(orders, "pg3").replay_lag_bytes == 0, "it has caught up")
+    wait_until(lambda: "pg3 has caught up" in titles(orders), "that is told too")
+    assert titles(orders).count("pg3 lags too far behind") == 1
 
 
 def test_a_killed_standby_is_seen_directly_and_told_when_pgpool_drops_it(
