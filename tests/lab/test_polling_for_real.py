@@ -135,12 +135,13 @@ def test_a_killed_pgpool_is_unreachable_until_it_is_started(
     wait_until(lambda: is_settled(orders), "the cluster is seen whole")
     restored_lab.stop("pgpool-3")
     wait_until(lambda: states(orders)["pgpool-3"] == "unreachable", "it is seen to be away")
+    # Told at the second look that failed.
+    wait_until(lambda: "pgpool-3 does not answer" in titles(orders), "that it is away is told")
 
     restored_lab.start("pgpool-3")
 
     wait_until(lambda: states(orders)["pgpool-3"] == "answering", "it is seen to be back")
-    titles = ClusterEvent.objects.filter(cluster=orders, instance_name="pgpool-3").values_list("title", flat=True)
-    assert "pgpool-3 answers again" in titles
+    wait_until(lambda: "pgpool-3 answers again" in titles(orders), "that it is back is told")
 
 
 def test_a_standby_whose_replay_is_paused_lags(restored_lab: Lab, orders: Cluster, wait_until: Wait) -> None:
