@@ -26,8 +26,9 @@ def marked_folder(item: pytest.Item) -> str | None:
     return top if top in MARKED_FOLDERS else None
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Marks come before -m chooses by them, the order after all others have had their say."""
     for item in items:
         folder = marked_folder(item)
         if folder is not None:
@@ -35,6 +36,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "domain" not in item.path.parts and item.get_closest_marker("check") is None:
             # Servers, real or fake, on a busy machine: one second try, which the summary shows.
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
+    yield
     order = [None, *MARKED_FOLDERS]
     items.sort(key=lambda item: order.index(marked_folder(item)))
 
