@@ -36,8 +36,8 @@ test: setup-tests ## run every test: Python, TypeScript, browser, live lab
 	@$(STACK) $(PYTHON) -m pytest $(PYTEST_ARGS); code=$$?; \
 	if [ -n "$$PYTEST_STATUS_FILE" ]; then echo $$code > "$$PYTEST_STATUS_FILE"; else exit $$code; fi
 
-test-fast: setup-tests ## run what needs no lab, no browser and no checkers
-	@$(STACK) $(PYTHON) -m pytest -m "not lab and not browser and not stack and not check" $(PYTEST_ARGS)
+test-fast: setup-tests ## run what needs no lab and no browser, in under a minute
+	@$(STACK) $(PYTHON) -m pytest -m "not lab and not browser and not stack and not check and not waits" $(PYTEST_ARGS)
 
 lint: setup-tests ## run the checkers of code, types, imports and the front end
 	@deploy/checks.sh

@@ -13,7 +13,7 @@ from apps.clusters.models import Cluster
 from apps.clusters.registration import BackendWanted, DeliveryWanted
 from tests.clusters.registration_scene import Scene, pgpools_running
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.waits]
 
 
 @pytest.fixture

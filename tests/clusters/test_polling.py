@@ -24,7 +24,7 @@ from apps.clusters.polling.registry import watched_clusters
 from apps.clusters.polling.watch import ShardWatch, watch_shard
 from tests.clusters.polling_scene import Scene, scene, wait_until, watching
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.waits]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from django.db import connection
 from apps.clusters.models import InstanceSample, Shard
 from tests.clusters.polling_scene import Scene, scene, wait_until, watching
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.waits]
 
 WATCH = """
 import django

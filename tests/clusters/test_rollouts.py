@@ -142,6 +142,7 @@ def test_a_pgpool_that_does_not_take_the_file_halts_the_rollout_and_all_get_the_
     assert ClusterEvent.objects.latest("pk").is_problem
 
 
+@pytest.mark.waits
 @pytest.mark.usefixtures("short_deadlines")
 def test_a_frozen_pgpool_halts_the_rollout_and_is_confirmed_once_it_answers_again(acme: Scene) -> None:
     rollout = acme.request()
