@@ -16,7 +16,7 @@ from apps.clusters.delivery import (
     ReloadFailed,
     WriteFailed,
 )
-from apps.clusters.delivery.dry_run import find_pgpool, parse_with_pgpool
+from apps.clusters.delivery.dry_run import parse_with_pgpool
 from apps.clusters.pcp import PcpAddress
 from tests.fake_pgpool import FakePgpool
 
@@ -229,10 +229,9 @@ def test_no_signal_is_sent_to_anything_but_a_pgpool(conf: Path, pid_file: str | 
 def test_pgpool_itself_parses_a_good_file_beforehand(conf: Path) -> None:
     outcome = LocalFile(conf).dry_run(CHANGED)
 
-    assert outcome.is_available == (find_pgpool() is not None)
+    assert outcome.is_available
 
 
-@pytest.mark.skipif(find_pgpool() is None, reason="needs a pgpool program")
 @pytest.mark.parametrize(
     ("line", "words"), [("!! nonsense\n", "syntax error"), ("backend_weight1 = -1\n", "outside the valid range")]
 )
