@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.http import Http404
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
@@ -77,11 +78,16 @@ def change_instance(
 
 
 def remove_instance(*, caller: Caller, instance: PgpoolInstance, now: dt.datetime) -> None:
-    """Stop watching a pgpool; it and its file stay as they are. Raises RegistryConflict for the last one."""
+    """Stop watching a pgpool; it and its file stay as they are.
+
+    Raises RegistryConflict for the last one, and Http404 when somebody has removed it meanwhile.
+    """
     caller.require(Role.ADMIN)
     with transaction.atomic():
         cluster = locked(instance.cluster)
         refuse_during_rollout(cluster)
+        if not cluster.instances.filter(pk=instance.pk).exists():
+            raise Http404(f"{instance.name} was removed meanwhile.")
         if not cluster.instances.exclude(pk=instance.pk).exists():
             raise RegistryConflict(
                 f"{instance.name} is the last pgpool of {cluster.slug}: add another first, or remove the cluster."

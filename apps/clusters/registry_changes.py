@@ -46,6 +46,7 @@ def change_cluster(*, caller: Caller, cluster: Cluster, changes: Mapping[str, An
             current = locked(cluster)
             if plan.touches_rollouts:
                 refuse_during_rollout(current)
+            _refuse_removed(current, plan)
             before = described(current)
             is_new_password = plan.changes.get("password", current.password) != current.password
             _apply(current, plan, findings)
@@ -53,6 +54,14 @@ def change_cluster(*, caller: Caller, cluster: Cluster, changes: Mapping[str, An
     except IntegrityError as error:
         raise race_lost(error) from error
     return current
+
+
+def _refuse_removed(cluster: Cluster, plan: ChangePlan) -> None:
+    """Saving a pgpool that somebody removed while the others were asked would bring it back."""
+    left = set(cluster.instances.values_list("pk", flat=True))
+    gone = [change.instance.name for change in plan.instances if change.instance.pk not in left]
+    if gone:
+        raise RegistryConflict(f"{', '.join(gone)} was removed meanwhile.")
 
 
 def _tested(caller: Caller, plan: ChangePlan) -> Findings | None:

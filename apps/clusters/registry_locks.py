@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 
+from django.http import Http404
+
 from apps.clusters.models import Cluster, ClusterEvent, Rollout
 from apps.live import events
 
@@ -13,10 +15,10 @@ class RegistryConflict(Exception):
 
 
 def locked(cluster: Cluster) -> Cluster:
-    """The row as it is now, until the transaction ends. Raises RegistryConflict when it is gone."""
+    """The row as it is now, until the transaction ends. Raises Http404: whoever came first has removed it."""
     current = Cluster.objects.select_for_update().select_related("organisation").filter(pk=cluster.pk).first()
     if current is None:
-        raise RegistryConflict("The cluster was removed meanwhile.")
+        raise Http404(f"The cluster {cluster.slug} was removed meanwhile.")
     return current
 
 

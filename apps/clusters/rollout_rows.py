@@ -10,6 +10,7 @@ from celery import current_app
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.http import Http404
 from kombu.exceptions import OperationalError
 
 from apps.accounts import audit
@@ -54,8 +55,9 @@ def one_at_a_time(cluster: Cluster) -> Iterator[None]:
 
 
 def hold(cluster: Cluster) -> None:
-    """Keep other requests for this cluster waiting until the transaction ends. Raises RolloutRunning."""
-    Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)
+    """Keep other requests for this cluster waiting until the transaction ends. Raises RolloutRunning, or Http404."""
+    if Cluster.objects.select_for_update(no_key=True).filter(pk=cluster.pk).first() is None:
+        raise Http404(f"The cluster {cluster.slug} was removed meanwhile.")
     running = cluster.rollouts.filter(state__in=Rollout.ACTIVE).first()
     if running is not None:
         raise RolloutRunning(running.pk)
