@@ -1,5 +1,6 @@
 """Who asks, for which organisation, and what they may: the one gate of every page and every REST call."""
 
+import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -58,7 +59,11 @@ def _memberships(user: AbstractBaseUser | AnonymousUser) -> QuerySet[Membership]
 
 
 def remote_address(request: HttpRequest) -> str | None:
-    return request.META.get("REMOTE_ADDR") or None
+    """Where the request came from; None for what is no address: a proxy may pass on whatever a client claims."""
+    try:
+        return str(ipaddress.ip_address(request.META.get("REMOTE_ADDR", "")))
+    except ValueError:
+        return None
 
 
 def caller_for(request: HttpRequest, organisation: str) -> Caller:

@@ -153,3 +153,16 @@ def test_an_audit_entry_tells_from_where_and_by_which_token(caller):
 
     assert entry.actor_name == "Operator (token ci)"
     assert (entry.address, entry.target_id) == ("192.0.2.7", "7")
+
+
+@pytest.mark.parametrize(
+    ("claimed", "noted"),
+    [("192.0.2.7", "192.0.2.7"), ("2001:db8::7", "2001:db8::7"), ("192.0.2.7:4711", None), ("unknown", None)],
+)
+def test_what_is_no_address_is_noted_as_none(client_for, claimed, noted):
+    form = {"name": "ci", "scope": "read", "life_days": "7"}
+
+    answer = client_for("admin").post("/o/acme/settings/tokens/create/", form, REMOTE_ADDR=claimed)
+
+    assert answer.status_code == 201
+    assert AuditEntry.objects.get(action="token.created").address == noted
