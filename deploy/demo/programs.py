@@ -37,7 +37,7 @@ def worker(queue: str, *, slots: int) -> Program:
 def programs(place: Place, *, postgres: Sequence[str], redis: Sequence[str], web_port: int) -> list[Program]:
     web = [
         sys.executable, "-m", "uvicorn", "controlplane.asgi:application", "--host=127.0.0.1", f"--port={web_port}",
-        "--lifespan=off", "--no-access-log", "--log-level=info", "--timeout-graceful-shutdown=2",
+        "--lifespan=off", "--no-access-log", "--no-proxy-headers", "--log-level=info", "--timeout-graceful-shutdown=2",
     ]  # fmt: skip
     beat = celery("beat", f"--schedule={place.directory / 'beat'}", "--pidfile=", "--loglevel=WARNING")
     load = [sys.executable, "-m", "deploy.lab.load", "--root", str(place.lab)]
