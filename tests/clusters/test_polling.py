@@ -195,6 +195,22 @@ def test_counters_that_fall_tell_of_a_restart(pair: Scene) -> None:
         wait_until(lambda: titles() == ["pgpool-2 was restarted"], "it is told")
 
 
+def test_a_restart_is_told_also_where_one_watch_saw_pgpool_go_and_the_next_saw_it_return(pair: Scene) -> None:
+    pgpool = pair.pgpools["pgpool-2"]
+    pgpool.backends[1].select_count = 500
+    with watching():
+        wait_for_ticks(pair, "pgpool-2", 1)
+        pgpool.mode = "refuse"
+        wait_until(lambda: titles() == ["pgpool-2 hangs"], "its absence is told")
+    pgpool.backends[1].select_count = 3
+    pgpool.mode = "ok"
+
+    with watching(holder="second"):
+        wait_until(lambda: len(titles()) == 3, "its return is told")
+
+    assert titles()[1:] == ["pgpool-2 answers again", "pgpool-2 was restarted"]
+
+
 def test_weights_changed_by_someone_else_are_told_once(pair: Scene) -> None:
     with watching():
         wait_until(lambda: NodeLatest.objects.filter(lb_weight__isnull=False).count() == 6, "weights are known")

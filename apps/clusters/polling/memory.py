@@ -58,9 +58,10 @@ def remembered(cluster_id: int) -> ClusterMemory:
         memory.sessions[latest.instance_id] = latest.session_count or 0
         if latest.state != InstanceLatest.State.ANSWERING:
             memory.told.add(latest.instance_id)
-        if latest.state == InstanceLatest.State.ANSWERING:
+        if latest.answered_at is not None:
+            # A pgpool that is away now may come back restarted: what it had counted before tells it.
             memory.counters[latest.instance_id] = Counters(
-                latest.polled_at, {}, latest.cache_hit_count, latest.cache_miss_count
+                latest.answered_at, {}, latest.cache_hit_count, latest.cache_miss_count
             )
     for node in NodeLatest.objects.filter(instance__cluster_id=cluster_id).order_by("instance_id", "node_id"):
         memory.weights.setdefault(node.instance_id, {})[node.node_id] = node.lb_weight
