@@ -57,7 +57,7 @@ def change_cluster(*, caller: Caller, cluster: Cluster, changes: Mapping[str, An
 
 
 def _refuse_removed(cluster: Cluster, plan: ChangePlan) -> None:
-    """Saving a pgpool that somebody removed while the others were asked would bring it back."""
+    """A change of a pgpool that somebody removed while the others were asked would be lost without a word."""
     left = set(cluster.instances.values_list("pk", flat=True))
     gone = [change.instance.name for change in plan.instances if change.instance.pk not in left]
     if gone:
@@ -91,29 +91,28 @@ def _apply(cluster: Cluster, plan: ChangePlan, findings: Findings | None) -> Non
 
 
 def _change_instance(instance: PgpoolInstance, given: Mapping[str, Any], target: object) -> None:
-    for name in ("host", "port", "az"):
-        if name in given:
-            setattr(instance, name, given[name])
+    """Writes what is given only: others may have changed the rest of the row while pgpools were asked."""
+    changed = {name: given[name] for name in ("host", "port", "az") if name in given}
     if "pcp" in given:
         pcp = given["pcp"]
-        instance.pcp_port = pcp["port"] if pcp else None
-        instance.pcp_username = pcp["user"] if pcp else ""
-        instance.pcp_password = pcp["password"] if pcp else ""
+        changed["pcp_port"] = pcp["port"] if pcp else None
+        changed["pcp_username"] = pcp["user"] if pcp else ""
+        changed["pcp_password"] = pcp["password"] if pcp else ""
     if "delivery" in given:
-        instance.delivery_kind = given["delivery"]["kind"]
-        instance.delivery_path = given["delivery"]["path"]
-        instance.delivery_target = None if target is None else str(target)
-    instance.save()
+        changed["delivery_kind"] = given["delivery"]["kind"]
+        changed["delivery_path"] = given["delivery"]["path"]
+        changed["delivery_target"] = None if target is None else str(target)
+    PgpoolInstance.objects.filter(pk=instance.pk).update(**changed)
 
 
 def _change_backend(backend: Backend, given: Mapping[str, Any]) -> None:
+    """As _change_instance."""
+    changed = {name: given[name] for name in ("az",) if name in given}
     if "host" in given:
-        backend.direct_host = "" if given["host"] == backend.hostname else given["host"]
+        changed["direct_host"] = "" if given["host"] == backend.hostname else given["host"]
     if "port" in given:
-        backend.direct_port = None if given["port"] == backend.port else given["port"]
-    if "az" in given:
-        backend.az = given["az"]
-    backend.save()
+        changed["direct_port"] = None if given["port"] == backend.port else given["port"]
+    Backend.objects.filter(pk=backend.pk).update(**changed)
 
 
 def _record(

@@ -1,4 +1,4 @@
-"""Two who remove or change the same at once: the second is told that it is gone, and nothing comes back."""
+"""Two who remove or change the same at once: neither undoes the other, and who finds it gone is told so."""
 
 import datetime as dt
 import threading
@@ -82,6 +82,25 @@ def test_a_change_does_not_bring_a_pgpool_back_that_was_removed_meanwhile(
     assert answer.status_code == 409
     assert answer.json()["detail"] == "pgpool-2 was removed meanwhile."
     assert list(cluster.instances.values_list("name", flat=True)) == ["pgpool-1"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_change_leaves_alone_what_others_changed_meanwhile(
+    organisation: Organisation, api_client: ClientFor
+) -> None:
+    cluster, admin = register(organisation), api_client("admin")
+    zones = {"pgpools": [{"name": "pgpool-2", "az": "us-east-1c"}], "backends": [{"node_id": 1, "az": "us-east-1c"}]}
+
+    def others(current: Cluster) -> None:
+        current.instances.filter(name="pgpool-2").update(version="4.5.0", pcp_port=9898)
+        current.backends.filter(node_id=1).update(direct_port=6543)
+
+    answer = answer_while(cluster, lambda: admin.patch(ORDERS, zones), others)
+
+    assert answer.status_code == 200
+    pgpool, backend = cluster.instances.get(name="pgpool-2"), cluster.backends.get(node_id=1)
+    assert (pgpool.az, pgpool.version, pgpool.pcp_port) == ("us-east-1c", "4.5.0", 9898)
+    assert (backend.az, backend.direct_port) == ("us-east-1c", 6543)
 
 
 def test_a_cluster_that_is_gone_takes_no_change_and_no_rollout(organisation: Organisation, caller: MakeCaller) -> None:
