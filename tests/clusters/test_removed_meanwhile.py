@@ -85,9 +85,7 @@ def test_a_change_does_not_bring_a_pgpool_back_that_was_removed_meanwhile(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_change_leaves_alone_what_others_changed_meanwhile(
-    organisation: Organisation, api_client: ClientFor
-) -> None:
+def test_a_change_leaves_alone_what_others_changed_meanwhile(organisation: Organisation, api_client: ClientFor) -> None:
     cluster, admin = register(organisation), api_client("admin")
     zones = {"pgpools": [{"name": "pgpool-2", "az": "us-east-1c"}], "backends": [{"node_id": 1, "az": "us-east-1c"}]}
 
