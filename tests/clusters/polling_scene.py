@@ -72,7 +72,7 @@ def watching(*, holder: str = "test") -> Iterator[None]:
         clock=lambda: dt.datetime.now(dt.UTC),
         run_s=PATIENCE_S * 10,
         wait_s=PATIENCE_S,
-        pace=Pace(tick_s=0.3, tick_busy_s=0.3, pool_nodes_s=0.6, pool_nodes_busy_s=0.6),
+        pace=Pace(tick_s=0.3, tick_busy_s=0.3, pool_nodes_s=0.6, pool_nodes_rollout_s=0.6),
         is_stopping=is_over.is_set,
     )
 

@@ -31,12 +31,16 @@ Look = asyncio.Task[Reading]
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds from tick to tick, and from one SHOW pool_nodes to the next; busy: someone looks, or a rollout is on."""
+    """Seconds from tick to tick, and from one SHOW pool_nodes to the next.
+
+    Ticks are quicker while someone looks or a rollout is on. SHOW pool_nodes, for which pgpool signs in to every
+    backend, is quicker only where a rollout waits for its weights.
+    """
 
     tick_s: float = 2.0
     tick_busy_s: float = 1.0
     pool_nodes_s: float = 10.0
-    pool_nodes_busy_s: float = 2.0
+    pool_nodes_rollout_s: float = 2.0
 
 
 class Writer(Protocol):
@@ -137,9 +141,10 @@ class ClusterWatch:
 
     def _begin_looks(self) -> list[Look]:
         """Look at all that are not being looked at; returns the looks that are worth waiting for."""
-        nodes_every_s = self._pace.pool_nodes_busy_s if self._is_busy else self._pace.pool_nodes_s
-        reread = self._cluster.has_rollout or self._had_rollout
-        self._had_rollout = self._cluster.has_rollout
+        has_rollout = self._cluster.has_rollout
+        nodes_every_s = self._pace.pool_nodes_rollout_s if has_rollout else self._pace.pool_nodes_s
+        reread = has_rollout or self._had_rollout
+        self._had_rollout = has_rollout
         begun: list[Look] = []
         for key, instance in self._instances.items():
             if ("instance", key) not in self._looks:

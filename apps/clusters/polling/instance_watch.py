@@ -4,9 +4,9 @@ import asyncio
 import logging
 
 from apps.clusters import pcp
-from apps.clusters.domain.show_rows import PoolNode, PoolProcess, ShowRowError
+from apps.clusters.domain.show_rows import BackendStats, PoolNode, PoolProcess, ShowRowError
 from apps.clusters.pgpool_client import PgpoolConnection, PgpoolUnreachable
-from apps.clusters.polling.kept_session import KeptSession, is_silence
+from apps.clusters.polling.kept_session import KeptSession
 from apps.clusters.polling.readings import InstanceReading, NodeReading, PoolSettings, State
 from apps.clusters.polling.registry import WatchedInstance
 from apps.clusters.polling.session_count import TOO_OLD, SessionCounter
@@ -20,6 +20,8 @@ PROBE_DEADLINE_S = 1.0
 POOL_NODES_DEADLINE_S = 12.0
 PCP_DEADLINE_S = 1.0
 SETTINGS_EVERY_S = 30.0
+# Before 4.2 SHOW pool_nodes alone has the counters, and signs in to no backend.
+POOL_NODES_WITH_COUNTERS_S = 2.0
 # Words of reasons that say why pgpool cannot serve now; they pass, and are no refusal of ours.
 _PASSING = ("closed the connection", "no free connection", "no backend to give", "starting up or shutting down")
 
@@ -39,6 +41,7 @@ class InstanceWatch:
         self._children_total: int | None = None
         self.is_answering = True  # until it is seen that it is not
         self._slow_at = self._settings_at = float("-inf")
+        self._statuses: tuple[tuple[int, str, str], ...] | None = None  # empty: this pgpool tells them otherwise
 
     async def look(self, *, pool_nodes_every_s: float, reread_settings: bool = False) -> InstanceReading:
         """The state of the pgpool now. reread_settings: its file may just have changed."""
@@ -100,6 +103,7 @@ class InstanceWatch:
         own_ended = self._fast.take_ended() + self._slow.take_ended()
         session_count = self._counter.count(shows.processes, own_ended=own_ended)
         fresh = self._take_pool_nodes()
+        self._note_statuses(shows.backend_stats)
         seen = shows.backend_stats or fresh
         return InstanceReading(
             instance_id=self.instance.instance_id,
@@ -124,8 +128,17 @@ class InstanceWatch:
         own = (address.username, address.database)
         return sum(one.is_in_use and (one.username, one.database) != own for one in processes)
 
+    def _note_statuses(self, stats: tuple[BackendStats, ...]) -> None:
+        """What SHOW pool_nodes told is out of date as soon as a backend changes its status or role."""
+        statuses = tuple((one.node_id, one.status, one.role) for one in stats)
+        if self._statuses not in (None, statuses):
+            self._slow_at = float("-inf")
+        self._statuses = statuses
+
     def _ask_slowly(self, *, every_s: float) -> None:
         loop = asyncio.get_running_loop()
+        if self._statuses == ():
+            every_s = min(every_s, POOL_NODES_WITH_COUNTERS_S)
         if self._asking_slowly is None and loop.time() - self._slow_at >= every_s:
             self._slow_at = loop.time()
             self._asking_slowly = asyncio.ensure_future(
@@ -149,7 +162,7 @@ class InstanceWatch:
 
     async def _failed(self, error: PgpoolUnreachable) -> InstanceReading:
         reason = f"{error.reason}. {error.fix}" if error.fix else error.reason
-        is_refusal = error.step in ("tls", "authenticate", "privilege") and not is_silence(error)
+        is_refusal = error.step in ("tls", "authenticate", "privilege") and not error.is_silence
         if is_refusal and not any(words in error.reason for words in _PASSING):
             return self._away("refused", reason)
         if error.step in ("resolve", "tcp") and self.instance.pcp is None:

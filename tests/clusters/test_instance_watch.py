@@ -1,0 +1,38 @@
+"""When a watch asks a pgpool for SHOW pool_nodes, for which pgpool signs in to every backend."""
+
+import asyncio
+
+from apps.clusters.pgpool_client import PgpoolAddress
+from apps.clusters.polling.instance_watch import InstanceWatch
+from apps.clusters.polling.registry import WatchedInstance
+from tests.fake_pgpool import FakePgpool
+
+NEVER_AGAIN_S = 3600.0
+
+
+async def asked_for_pool_nodes(watch: InstanceWatch, pgpool: FakePgpool) -> int:
+    """How often, after a look and the end of what it began in the background."""
+    await watch.look(pool_nodes_every_s=NEVER_AGAIN_S)
+    if watch._asking_slowly is not None:
+        await asyncio.wait({watch._asking_slowly})
+    return sum(sql.lower() == "show pool_nodes" for sql in pgpool.received)
+
+
+def watch_of(pgpool: FakePgpool) -> InstanceWatch:
+    address = PgpoolAddress(pgpool.host, pgpool.port, pgpool.username, pgpool.password, sslmode="disable")
+    return InstanceWatch(WatchedInstance(1, "pgpool-1", address, None, "4.3.5", {}), sessions_before=0)
+
+
+def test_pool_nodes_is_asked_at_once_when_a_backend_changes_its_status() -> None:
+    async def story() -> list[int]:
+        async with FakePgpool() as pgpool:
+            watch = watch_of(pgpool)
+            try:
+                at_rest = [await asked_for_pool_nodes(watch, pgpool) for _ in range(3)]
+                pgpool.backends[1].status = "down"
+                # The look that sees it is over before the next one asks.
+                return [*at_rest, *[await asked_for_pool_nodes(watch, pgpool) for _ in range(3)]]
+            finally:
+                await watch.close()
+
+    assert asyncio.run(story()) == [1, 1, 1, 1, 2, 2]
