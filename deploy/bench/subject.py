@@ -36,12 +36,19 @@ class Subject:
     def ask_cluster(self, path: str = "", *, body: Mapping[str, Any] | None = None, method: str | None = None) -> Any:
         return self.ask(f"clusters/{self.cluster}/{path}", body=body, method=method)
 
-    def program(self, *words: str) -> list[Process]:
-        """The demo's processes whose command line holds all these words, and their children."""
+    @property
+    def keeper(self) -> Process:
+        """The parent of all that is Lifeguard's own; the lab's servers are not among its children."""
         keeper = keeping.keeper_of(self.place.directory)
         if keeper is None:
             raise CannotMeasure("the demo does not run: make demo-up")
-        found = [known for known in processes.descendants(keeper.pid) if set(words) <= set(_command_line(known.pid))]
+        return keeper
+
+    def program(self, *words: str) -> list[Process]:
+        """The demo's processes whose command line holds all these words, and their children."""
+        found = [
+            known for known in processes.descendants(self.keeper.pid) if set(words) <= set(_command_line(known.pid))
+        ]
         if not found:
             raise CannotMeasure(f"no process of the demo runs {' '.join(words)}")
         return list({known.pid: known for one in found for known in (one, *processes.descendants(one.pid))}.values())
