@@ -222,6 +222,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "advance-rollouts": {"task": "clusters.advance_rollouts", "schedule": 2.0, "options": {"expires": 2}},
     "keep-history": {"task": "clusters.keep_history", "schedule": 3600.0, "options": {"expires": 600}},
+    "forget-sessions": {"task": "accounts.forget_sessions", "schedule": 3600.0, "options": {"expires": 600}},
 }
 
 LANGUAGE_CODE = "en"

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
@@ -10,6 +11,7 @@ from django.utils import timezone
 
 from apps.accounts.models import AuditEntry, SignInLink, User
 from apps.accounts.sign_in_links import create_link
+from apps.accounts.tasks import forget_sessions
 
 PASSWORD = "correct horse battery staple"
 
@@ -199,3 +201,14 @@ def test_a_member_of_nothing_is_told_so(db):
 
     assert answer.status_code == 403
     assert "You are a member of no organisation yet" in answer.content.decode()
+
+
+def test_a_session_that_ran_out_is_forgotten_and_no_other(person):
+    gone, here = Client(), Client()
+    sign_in(gone, person.email, PASSWORD)
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    sign_in(here, person.email, PASSWORD)
+
+    forget_sessions()
+
+    assert [session.pk for session in Session.objects.all()] == [here.cookies["sessionid"].value]
