@@ -153,6 +153,34 @@ def test_only_the_latest_five_backups_are_kept(conf: Path) -> None:
     assert kept == [f"pgpool.conf.lifeguard-r{number}" for number in range(3, 8)]
 
 
+def test_what_a_killed_worker_left_half_written_is_removed(conf: Path) -> None:
+    left, fresh = conf.with_name(".pgpool.conf.lifeguard-abc"), conf.with_name(".pgpool.conf.lifeguard-xyz")
+    for draft in (left, fresh):
+        draft.write_text(CHANGED)
+    os.utime(left, (0, 0))
+
+    LocalFile(conf).write(CHANGED, expected_sha256=LocalFile(conf).read().sha256, rollout_tag="r7")
+
+    assert not left.exists()
+    assert fresh.exists()  # another write may be under way
+
+
+def test_a_write_is_done_although_an_old_backup_cannot_be_removed(conf: Path) -> None:
+    for number in range(6):
+        conf.with_name(f"pgpool.conf.lifeguard-{number}").mkdir()  # what is no file cannot be unlinked
+
+    LocalFile(conf).write(CHANGED, expected_sha256=LocalFile(conf).read().sha256, rollout_tag="r7")
+
+    assert conf.read_text() == CHANGED
+
+
+def test_a_file_that_cannot_be_read_is_a_failed_reload(conf: Path) -> None:
+    conf.write_bytes(b"port = \xff\n")
+
+    with pytest.raises(ReloadFailed, match="is not UTF-8 text"):
+        LocalFile(conf).reload(pcp=None, deadline_s=SLACK_S)
+
+
 def test_a_tag_cannot_lead_out_of_the_directory(conf: Path) -> None:
     file = LocalFile(conf)
 

@@ -24,6 +24,8 @@ from apps.clusters.pcp import PcpAddress, PcpError, reload_config
 
 LARGEST_FILE_BYTES = 1 << 20
 BACKUPS_KEPT = 5
+# No write takes so long: whoever made an older draft was killed. It holds passwords, as the file does.
+DRAFT_LIVES_NS = 3600 * 10**9
 # A disk that hangs cannot be interrupted; but what it lets through later than this replaces nothing any more.
 WRITE_DEADLINE_S = 5.0
 
@@ -121,9 +123,9 @@ class LocalFile:
             finally:
                 candidate.unlink(missing_ok=True)
             _sync_directory(self.path.parent)
-            self._forget_old_backups(backup)
         except OSError as error:
             raise WriteFailed(f"{self.path} could not be replaced: {_words(error)}") from error
+        self._tidy_up(backup)
         return backup
 
     def check_writable(self) -> None:
@@ -154,7 +156,7 @@ class LocalFile:
     def _signal(self) -> ReloadReceipt:
         try:
             named = pgpool_conf.parse(self.read().text).get("pid_file_name")
-        except ValueError as error:
+        except (FileUnreadable, ValueError) as error:
             raise ReloadFailed(f"pid_file_name is not known: {error}", "Register the PCP port.") from error
         if not named:
             raise ReloadFailed("pgpool.conf names no pid_file_name", "Register the PCP port, or set pid_file_name.")
@@ -184,11 +186,17 @@ class LocalFile:
             raise ValueError(f"{rollout_tag!r} cannot be part of a file name")
         return self.path.with_name(f"{self.path.name}.lifeguard-{rollout_tag}")
 
-    def _forget_old_backups(self, newest: Path) -> None:
-        others = [path for path in self.path.parent.glob(f"{self.path.name}.lifeguard-*") if path != newest]
-        others.sort(key=lambda path: path.stat().st_mtime_ns, reverse=True)
-        for path in others[BACKUPS_KEPT - 1 :]:
-            path.unlink()
+    def _tidy_up(self, newest: Path) -> None:
+        """Forget old backups, and the drafts of workers that were killed. The file is written, whatever fails here."""
+        name = self.path.name
+        with contextlib.suppress(OSError):
+            written_ns = {path: path.stat().st_mtime_ns for path in self.path.parent.iterdir()}
+            backups = [path for path in written_ns if path.name.startswith(f"{name}.lifeguard-") and path != newest]
+            backups.sort(key=written_ns.__getitem__, reverse=True)
+            drafts = [path for path in written_ns if path.name.startswith(f".{name}.lifeguard-")]
+            given_up = [path for path in drafts if written_ns[newest] - written_ns[path] > DRAFT_LIVES_NS]
+            for path in [*backups[BACKUPS_KEPT - 1 :], *given_up]:
+                path.unlink()
 
 
 def _without_waiting(path: str, flags: int) -> int:
