@@ -138,20 +138,29 @@ def _backends(
     cluster: Cluster, changes: Mapping[str, Any], errors: dict[str, str]
 ) -> tuple[tuple[Backend, Mapping[str, Any]], ...]:
     known = {backend.node_id: backend for backend in cluster.backends.order_by("node_id")}
-    found = []
+    found: dict[str, tuple[Backend, Mapping[str, Any]]] = {}
     for position, given in enumerate(changes.get("backends", ())):
         backend = known.get(given["node_id"])
         if backend is None:
             listed = ", ".join(map(str, known))
             errors[f"backends.{position}.node_id"] = f"there is no backend {given['node_id']}; there are {listed}"
-            continue
-        place = _place_after(backend, given)
-        if asyncio.run(is_own_database(place, own_database())):
-            errors[f"backends.{position}.host"] = f"{place[0]}:{place[1]} is Lifeguard's own database"
-        elif given.get("host") and (reason := asyncio.run(why_forbidden(given["host"]))):
-            errors[f"backends.{position}.host"] = reason
-        found.append((backend, given))
-    return tuple(found)
+        else:
+            found[f"backends.{position}.host"] = (backend, given)
+    errors |= asyncio.run(_forbidden_places(found))
+    return tuple(found.values())
+
+
+async def _forbidden_places(asked: Mapping[str, tuple[Backend, Mapping[str, Any]]]) -> dict[str, str]:
+    """Field of the input -> why Lifeguard asks nobody there. All names at once: each may take seconds to resolve."""
+    reasons = await asyncio.gather(*(_why_refused(backend, given) for backend, given in asked.values()))
+    return {field: reason for field, reason in zip(asked, reasons, strict=True) if reason is not None}
+
+
+async def _why_refused(backend: Backend, given: Mapping[str, Any]) -> str | None:
+    place = _place_after(backend, given)
+    if await is_own_database(place, own_database()):
+        return f"{place[0]}:{place[1]} is Lifeguard's own database"
+    return await why_forbidden(given["host"]) if given.get("host") else None
 
 
 def _place_after(backend: Backend, given: Mapping[str, Any]) -> tuple[str, int]:

@@ -62,8 +62,11 @@ async def diagnose(address: PgpoolAddress, *, deadline_s: float = DEADLINE_S) ->
         except PgpoolUnreachable as error:
             _failed(found, error)
         else:
-            await _ask_pgpool(found, address, connection, deadline_s=deadline_s)
-            await connection.close()
+            try:
+                await _ask_pgpool(found, address, connection, deadline_s=deadline_s)
+            finally:
+                # It holds a child of the pgpool, also when the test as a whole is out of time.
+                await connection.close()
     return _in_order(found, PGPOOL_STEPS)
 
 
@@ -165,18 +168,19 @@ async def _ask_pgpool(found: Found, address: PgpoolAddress, connection: PgpoolCo
 async def _ask_privilege(
     found: Found, address: PgpoolAddress, connection: PgpoolConnection, *, deadline_s: float
 ) -> None:
-    [row] = await connection.show(PRIVILEGE_SQL, deadline_s=deadline_s)
-    _privilege(found, address.username, may_monitor=next(iter(row.values())) in ("t", "True", "true"))
+    rows = await connection.show(PRIVILEGE_SQL, deadline_s=deadline_s)
+    may_monitor = any(value in ("t", "True", "true") for row in rows for value in row.values())
+    _privilege(found, address.username, may_monitor=may_monitor)
 
 
 async def _ask_show(found: Found, connection: PgpoolConnection, *, deadline_s: float) -> None:
     rows = await connection.show("SHOW pool_nodes", deadline_s=deadline_s)
-    [version] = await connection.show("SHOW pool_version", deadline_s=deadline_s)
+    [version, *_] = await connection.show("SHOW pool_version", deadline_s=deadline_s) or [{}]
     try:
         nodes = parse_pool_nodes(rows)
-        text = f"Pgpool-II {parse_pool_version(version['pool_version'] or '')} with {_backends(nodes)}"
+        text = f"Pgpool-II {parse_pool_version(version.get('pool_version') or '')} with {_backends(nodes)}"
     except ShowRowError as error:
-        found["show"] = DiagnosisStep("show", "failed", f"SHOW POOL_NODES cannot be read: {error}")
+        found["show"] = DiagnosisStep("show", "failed", f"what it shows cannot be read: {error}")
     else:
         _ok(found, "show", text)
 

@@ -233,8 +233,9 @@ def _node(node_id: int, fields: list[str]) -> PcpNode:
     else:
         raise _NotPcp(f"described a backend with {len(values)} fields, which no version from 4.1 does")
     try:
-        port_number, share, changed_s = int(port), _share(weight), int(changed)
-    except ValueError as error:
+        port_number, share = int(port), _share(weight)
+        changed_at = dt.datetime.fromtimestamp(int(changed), tz=dt.UTC) if int(changed) else None
+    except (ValueError, OverflowError, OSError) as error:
         raise _NotPcp(f"described a backend in a way no known version does: {values!r}") from error
     return PcpNode(
         node_id=node_id,
@@ -247,7 +248,7 @@ def _node(node_id: int, fields: list[str]) -> PcpNode:
         pg_role=pg_role or None,
         replication_state=_known(state),
         replication_sync_state=_known(sync),
-        last_status_change=dt.datetime.fromtimestamp(changed_s, tz=dt.UTC) if changed_s else None,
+        last_status_change=changed_at,
     )
 
 
