@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from apps.clusters.backend_client import BackendAddress
 from apps.clusters.domain.lag import DelayThreshold
@@ -53,7 +53,7 @@ class WatchedCluster:
 
 def watched_clusters(*, shard: int, shards: int, now: dt.datetime) -> tuple[WatchedCluster, ...]:
     """The clusters of one shard: those whose key leaves the shard's number when divided by the number of shards."""
-    clusters = [one for one in Cluster.objects.order_by("pk") if one.pk % shards == shard]
+    clusters = list(Cluster.objects.alias(shard=F("pk") % shards).filter(shard=shard).order_by("pk"))
     keys = [one.pk for one in clusters]
     instances = _by_cluster(PgpoolInstance.objects.filter(cluster_id__in=keys).order_by("name"))
     backends = _by_cluster(Backend.objects.filter(cluster_id__in=keys).order_by("node_id"))
