@@ -29,6 +29,14 @@ class PgpoolAddress:
 class PgpoolUnreachable(Unreachable):
     """pgpool could not be asked. fix: the line or statement that mends it, "" where none is known."""
 
+    @property
+    def is_silence(self) -> bool:
+        """Whether nobody answered in time, rather than refusing or being away."""
+        cause = self.__cause__
+        while isinstance(cause, Unreachable):
+            cause = cause.__cause__
+        return isinstance(cause, DeadlinePassed)
+
 
 class PgpoolConnection:
     """One kept session; it holds one child of the pgpool until it is closed."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from apps.clusters import pgpool_client
 from apps.clusters.domain.show_rows import parse_pool_nodes
 from apps.clusters.pgpool_client import PgpoolAddress, PgpoolConnection, PgpoolUnreachable
+from apps.clusters.sockets import DeadlinePassed
 
 # Each session is answered by one child of pgpool; children that disagree show among three.
 SESSIONS = 3
@@ -44,7 +45,8 @@ class _Left:
         """Seconds that the next step may take. Raises PgpoolUnreachable when none are left."""
         if self.is_over:
             reason = f"{self._place} was not done answering within {self._deadline_s:.3g} s"
-            raise PgpoolUnreachable("show", reason, "pgpool is slow: look at its log and at the load of its machine.")
+            fix = "pgpool is slow: look at its log and at the load of its machine."
+            raise PgpoolUnreachable("show", reason, fix) from DeadlinePassed(self._deadline_s)
         return min(step_s, self._end - self._loop.time())
 
     @property

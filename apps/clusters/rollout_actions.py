@@ -32,7 +32,7 @@ from apps.clusters.pgpool_client import PgpoolAddress, PgpoolUnreachable
 from apps.clusters.read_back import ReadBack
 from apps.clusters.revisions import Weights
 
-RELOAD_DEADLINE_S = 3.0
+RELOAD_DEADLINE_S = 2.0
 # An old file is put back although a pgpool may be frozen: nobody waits long for it.
 RESTORE_RELOAD_DEADLINE_S = 1.0
 READ_BACK_PATIENCE_S = 1.5
@@ -41,12 +41,15 @@ LONGEST_ACTION_S = 10.0
 
 
 class ActionFailed(Exception):
-    """An action on one pgpool did not succeed. is_final: trying again would end the same."""
+    """An action on one pgpool did not succeed. is_final: trying again would end the same; is_silence: no answer."""
 
-    def __init__(self, reason: str, *, is_final: bool, receipt: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, reason: str, *, is_final: bool, is_silence: bool = False, receipt: dict[str, Any] | None = None
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.is_final = is_final
+        self.is_silence = is_silence
         self.receipt = receipt or {}
 
 
@@ -224,7 +227,8 @@ def _ask(instance: PgpoolInstance, weights: Weights) -> ReadBack:
             )
         )
     except PgpoolUnreachable as error:
-        raise ActionFailed(f"{error.reason}. {error.fix}".strip(), is_final=False) from error
+        reason = f"{error.reason}. {error.fix}".strip()
+        raise ActionFailed(reason, is_final=False, is_silence=error.is_silence) from error
     except ShowRowError as error:
         raise ActionFailed(f"{instance.name} shows its backends in an unknown way: {error}", is_final=False) from error
 

@@ -1,7 +1,7 @@
 """Rows of rollouts: made whole, held by a lease, changed by compare-and-set, every change announced and logged."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,8 @@ from kombu.exceptions import OperationalError
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
+from apps.clusters.domain import rollout_plan
+from apps.clusters.domain.rollout_plan import RolloutView, StepView
 from apps.clusters.models import Cluster, ClusterEvent, ConfigRevision, Rollout, RolloutLog, RolloutStep
 from apps.live import events
 
@@ -111,6 +113,29 @@ def _give_up_restoring(newer: Rollout) -> None:
         rollout__cluster_id=newer.cluster_id, rollout_id__lt=newer.pk, state=RolloutStep.State.RESTORE_PENDING
     ).update(
         state=RolloutStep.State.FAILED, error=f"the old file was not confirmed before rollout {newer.pk} was requested"
+    )
+
+
+def view_of(rollout: Rollout, steps: Sequence[RolloutStep]) -> RolloutView:
+    """The rows as the plan reads them."""
+    return RolloutView(
+        state=rollout_plan.RolloutState(rollout.state),
+        is_rollback=rollout.rollback_of_id is not None,
+        steps=tuple(_step_view(step) for step in steps),
+        is_halting=rollout.is_halting,
+        is_cancel_requested=rollout.is_cancel_requested,
+    )
+
+
+def _step_view(step: RolloutStep) -> StepView:
+    return StepView(
+        position=step.position,
+        instance_name=step.instance_name,
+        state=rollout_plan.StepState(step.state),
+        attempts=step.attempts,
+        error=step.error,
+        is_touched=step.is_touched,
+        is_base_checked="base_sha256" in step.receipt,
     )
 
 

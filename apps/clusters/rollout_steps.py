@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import transaction
 
-from apps.clusters import rollout_actions, rollout_rows
+from apps.clusters import read_back, rollout_actions, rollout_rows
 from apps.clusters.domain import rollout_plan
 from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
 from apps.clusters.models import Rollout, RolloutStep
@@ -23,9 +23,15 @@ RETRY_S: Mapping[type[StepAction], float] = {
 # From this try on, every wait is twice the one before.
 PATIENT_TRIES = 5
 LONGEST_RETRY_S = 30.0
-# A pgpool that does not show its new weights by then will not: it is frozen, or keeps its old file.
-VERIFY_FOR = timedelta(seconds=10)
-VERIFY_TRIES = 2
+# pgpool answers PCP in 30 ms and takes a reload in within 90 ms. One that has not by then, and was asked twice, will
+# not: it is frozen, or keeps its old file.
+RELOAD_FOR = timedelta(seconds=4)
+VERIFY_FOR = timedelta(seconds=5)
+FEWEST_TRIES = 2
+_LONGEST_TRY_S: Mapping[type[StepAction], float] = {
+    Reload: rollout_actions.RELOAD_DEADLINE_S,
+    Verify: read_back.DEADLINE_S,
+}
 
 _ACTIONS: Mapping[type[StepAction], Callable[[RolloutStep], Done]] = {
     CheckBase: rollout_actions.check_base,
@@ -84,7 +90,7 @@ def _store_success(
 def _store_failure(
     rollout: Rollout, step: RolloutStep, action: StepAction, holder: str, error: ActionFailed, *, now: datetime
 ) -> None:
-    is_final = error.is_final or _is_hopeless(step, action, now)
+    is_final = error.is_final or _is_hopeless(step, action, error, now)
     after = rollout_plan.after_failure(action, error.reason, is_final=is_final)
     wait_s = min(RETRY_S[type(action)] * 2 ** max(0, after.attempts - PATIENT_TRIES), LONGEST_RETRY_S)
     with transaction.atomic():
@@ -101,7 +107,28 @@ def _store_failure(
         rollout_rows.announce(rollout)
 
 
-def _is_hopeless(step: RolloutStep, action: StepAction, now: datetime) -> bool:
-    if not isinstance(action, Verify) or step.reloaded_at is None:
-        return False
-    return step.attempts >= VERIFY_TRIES and now - step.reloaded_at >= VERIFY_FOR
+def _is_hopeless(step: RolloutStep, action: StepAction, error: ActionFailed, now: datetime) -> bool:
+    if isinstance(action, ConfirmRestored):
+        # The old file is back; a rollout that has ended asks again, so nobody need wait for a frozen pgpool here.
+        return error.is_silence
+    begun = _begun(step, action)
+    return begun is not None and step.attempts >= FEWEST_TRIES and now - begun[0] >= begun[1]
+
+
+def given_up_at(step: RolloutStep, action: StepAction) -> datetime | None:
+    """When an action that does not succeed has ended at the latest. None: its tries are counted only."""
+    begun = _begun(step, action)
+    if begun is None:
+        return None
+    since, patience = begun
+    longest_s = _LONGEST_TRY_S[type(action)]
+    return since + max(patience, timedelta(seconds=longest_s + RETRY_S[type(action)])) + timedelta(seconds=longest_s)
+
+
+def _begun(step: RolloutStep, action: StepAction) -> tuple[datetime, timedelta] | None:
+    """Since when it is tried, and for how long."""
+    if isinstance(action, Reload) and step.written_at is not None:
+        return step.written_at, RELOAD_FOR
+    if isinstance(action, Verify) and step.reloaded_at is not None:
+        return step.reloaded_at, VERIFY_FOR
+    return None

@@ -15,7 +15,7 @@ from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.clusters import revisions, rollout_rows, rollout_steps
 from apps.clusters.domain import rollout_plan
-from apps.clusters.domain.rollout_plan import Finish, RolloutView, StepView, Wait
+from apps.clusters.domain.rollout_plan import Finish, RolloutView, Wait
 from apps.clusters.models import ConfigRevision, Rollout, RolloutStep
 from apps.clusters.revisions import NewFile
 
@@ -72,7 +72,7 @@ def _advance_once(rollout_id: int, holder: str, clock: Callable[[], datetime]) -
     steps = list(
         rollout.steps.select_related("file", "instance__cluster__organisation").defer(*kept_back).order_by("position")
     )
-    view = _view(rollout, steps)
+    view = rollout_rows.view_of(rollout, steps)
     _note_halting(rollout, view, holder)
     action = rollout_plan.next_action(view)
     if isinstance(action, Wait):
@@ -86,28 +86,6 @@ def _advance_once(rollout_id: int, holder: str, clock: Callable[[], datetime]) -
     _start(rollout, holder, now=clock())
     rollout_steps.take_step(rollout=rollout, step=step, action=action, holder=holder, clock=clock)
     return 0.0
-
-
-def _view(rollout: Rollout, steps: Sequence[RolloutStep]) -> RolloutView:
-    return RolloutView(
-        state=rollout_plan.RolloutState(rollout.state),
-        is_rollback=rollout.rollback_of_id is not None,
-        steps=tuple(_step_view(step) for step in steps),
-        is_halting=rollout.is_halting,
-        is_cancel_requested=rollout.is_cancel_requested,
-    )
-
-
-def _step_view(step: RolloutStep) -> StepView:
-    return StepView(
-        position=step.position,
-        instance_name=step.instance_name,
-        state=rollout_plan.StepState(step.state),
-        attempts=step.attempts,
-        error=step.error,
-        is_touched=step.is_touched,
-        is_base_checked="base_sha256" in step.receipt,
-    )
 
 
 def _note_halting(rollout: Rollout, view: RolloutView, holder: str) -> None:

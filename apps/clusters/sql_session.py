@@ -45,14 +45,14 @@ class SqlSession:
         try:
             left_s = max(end - loop.time(), 0.01)
             return cls(await by_deadline(_connect(target, addresses), deadline_s=left_s))
-        except DeadlinePassed:
+        except DeadlinePassed as error:
             if await accepts_tcp(target.host, target.port, deadline_s=probe_s):
                 raise DeadlinePassed(deadline_s) from None
             raise Unreachable(
                 "tcp",
                 f"{target.host}:{target.port} did not accept a connection within {deadline_s:.3g} s",
                 f"Check that a firewall lets this machine reach {target.host}, port {target.port}.",
-            ) from None
+            ) from error
 
     @property
     def is_open(self) -> bool:

@@ -1,6 +1,7 @@
 """How rollouts and revisions are told."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -102,6 +103,42 @@ def test_a_running_rollout_shows_where_it_is(cluster: Cluster, caller: Callable[
     assert found["sentence"] == "Rolling out: 1 of 2 pgpools verified."
     assert [step["is_current"] for step in found["steps"]] == [False, True]
     assert (found["can_cancel"], found["can_roll_back"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("step", "doing", "within_s"),
+    [
+        ({}, "comparing its file with the expected one", None),
+        (
+            {"state": "written", "written_at": NOW},
+            "asking it to reload",
+            6,
+        ),  # tries of 2 s, the latest begun within 4 s
+        ({"state": "reloaded", "reloaded_at": NOW}, "reading back what it uses", 14.3),  # two of 7 s, 0.3 s apart
+        (
+            {"state": "reloaded", "reloaded_at": NOW, "attempts": 2, "error": "no answer"},
+            "reading back what it uses, once more",
+            14.3,
+        ),
+        ({"state": "restore_pending"}, "asking whether it uses the old file", None),
+    ],
+)
+def test_a_running_rollout_says_what_it_waits_for_and_how_long(
+    cluster: Cluster, caller: Callable[..., Caller], step: dict[str, Any], doing: str, within_s: float | None
+) -> None:
+    is_halting = step.get("state") == "restore_pending"
+    done = {**VERIFIED, "state": "restored"} if is_halting else VERIFIED
+    second = {"is_touched": bool(step), **step}
+    rollout = rolled_out(cluster, [done, second], state="running", finished_at=None, is_halting=is_halting)
+
+    def told(later_s: float = 0) -> dict[str, Any]:
+        now = NOW + timedelta(seconds=later_s)
+        return dict(rollout_answer(rollout=rollout, caller=caller("viewer"), now=now)["steps"][1])
+
+    found = told()
+    assert found["doing"] == doing
+    assert found["given_up_at"] == (None if within_s is None else NOW + timedelta(seconds=within_s))
+    assert told(60)["given_up_at"] is None  # a worker died: nobody knows
 
 
 def test_a_rollout_that_is_being_cancelled_is_not_cancelled_twice(

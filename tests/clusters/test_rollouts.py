@@ -164,6 +164,22 @@ def test_a_frozen_pgpool_halts_the_rollout_and_is_confirmed_once_it_answers_agai
     assert acme.states(rollout) == ["restored", "restored", "skipped"]
 
 
+@pytest.mark.waits
+@pytest.mark.usefixtures("short_deadlines")
+def test_nobody_waits_long_for_a_frozen_pgpool(acme: Scene) -> None:
+    """It is given time to answer twice; once more for its old file, since it is asked again after the end anyway."""
+    rollout = acme.request()
+    acme.pgpools[1].mode = "hang"
+
+    acme.advance(rollout, clock=Clock(step_s=5))
+
+    problems = RolloutLog.objects.filter(rollout=rollout, instance_name="pgpool-2", is_problem=True)
+    assert rollout.state == "failed"
+    assert problems.count() == 3
+    restored = list(RolloutLog.objects.filter(rollout=rollout, text__startswith="The old file is back").order_by("pk"))
+    assert [line.instance_name for line in restored] == ["pgpool-1", "pgpool-2"]
+
+
 def test_a_pgpool_whose_reload_is_refused_halts_the_rollout(acme: Scene) -> None:
     PgpoolInstance.objects.filter(name="pgpool-1").update(pcp_username="somebody")
     rollout = acme.request()

@@ -162,13 +162,13 @@ def after_success(action: StepAction) -> StepView:
 
 
 def after_failure(action: StepAction, error: str, *, is_final: bool = False) -> StepView:
-    """The step after a try that failed. is_final: another try cannot help, as when the base has changed.
+    """The step after a try that failed. is_final: another try cannot help now, as when the base has changed.
 
     A step whose old file is back stays restore_pending, so that a later look can still confirm it.
     """
     step = replace(action.step, attempts=action.step.attempts + 1, error=error)
     if isinstance(action, ConfirmRestored):
-        return step
+        return replace(step, attempts=max(step.attempts, ATTEMPTS[ConfirmRestored])) if is_final else step
     if isinstance(action, Restore):
         # Tries of what the step did before it was to be restored do not count.
         return step if step.state is StepState.FAILED else replace(step, state=StepState.FAILED, attempts=1)
@@ -200,7 +200,7 @@ def _continuing(step: StepView) -> StepAction:
 
 
 def _restoring(view: RolloutView) -> StepAction | None:
-    """Old files go back first, newest change first; a pgpool that does not answer is asked again last."""
+    """Old files go back first, newest change first; the pgpool that failed waits for those that did not."""
     changed = [step for step in view.steps if _needs_restoring(step)]
     if changed:
         return Restore(_least_tried(changed))
@@ -226,7 +226,7 @@ def _unconfirmed(view: RolloutView) -> list[StepView]:
 
 
 def _least_tried(steps: Iterable[StepView]) -> StepView:
-    return min(steps, key=lambda step: (step.attempts, -step.position))
+    return min(steps, key=lambda step: (step.attempts, bool(step.error), -step.position))
 
 
 def _end(view: RolloutView) -> RolloutState:

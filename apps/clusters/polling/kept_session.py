@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from apps.clusters import pgpool_client
 from apps.clusters.pgpool_client import PgpoolAddress, PgpoolConnection, PgpoolUnreachable
-from apps.clusters.sockets import DeadlinePassed
 
 Answer = TypeVar("Answer")
 
@@ -42,7 +41,7 @@ class KeptSession:
             try:
                 return await question(await self._session())
             except PgpoolUnreachable as error:
-                if is_silence(error) or self.is_open:
+                if error.is_silence or self.is_open:
                     raise
         return await question(await self._session())
 
@@ -67,8 +66,3 @@ class KeptSession:
                 await outcome.close()
             raise
         return self._connection
-
-
-def is_silence(error: PgpoolUnreachable) -> bool:
-    """Whether pgpool gave no answer in time, rather than refusing or being away."""
-    return isinstance(error.__cause__, DeadlinePassed)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
 from apps.clusters.domain.routing_words import listed
 from apps.clusters.models import Rollout, RolloutStep
 
@@ -51,6 +52,22 @@ def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool
     if has_active:
         return "Another rollout of this cluster is running; wait for its end."
     return f"Rolling back puts the files from before on {listed(touched)}, as a rollout of its own."
+
+
+_DOING: Mapping[type[StepAction], str] = {
+    CheckBase: "comparing its file with the expected one",
+    Write: "writing the new file",
+    Reload: "asking it to reload",
+    Verify: "reading back what it uses",
+    Restore: "putting the old file back",
+    ConfirmRestored: "asking whether it uses the old file",
+}
+
+
+def doing(step: RolloutStep, action: StepAction) -> str:
+    """What a worker does to this pgpool, once more if it failed before."""
+    tried = step.attempts > 1 and bool(step.error)
+    return f"{_DOING[type(action)]}{', once more' if tried else ''}"
 
 
 def weights_text(weights: Mapping[str, Mapping[str, float]]) -> str:

@@ -8,9 +8,10 @@ from django.db.models import QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters import revisions
+from apps.clusters import revisions, rollout_rows, rollout_steps
 from apps.clusters.convergence import Convergence
-from apps.clusters.domain import pgpool_conf
+from apps.clusters.domain import pgpool_conf, rollout_plan
+from apps.clusters.domain.rollout_plan import Action, Finish, Wait
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout, RolloutStep
 from apps.clusters.queries import rollout_words
 
@@ -18,7 +19,11 @@ Weights = dict[str, dict[str, float]]
 
 
 class StepAnswer(TypedDict):
-    """One pgpool of a rollout. receipt: hashes before and after, and the values that were read back."""
+    """One pgpool of a rollout. receipt: hashes before and after, and the values that were read back.
+
+    doing: what a worker does there now, empty elsewhere; given_up_at: when it stops trying at the latest, where it is
+    time that ends it.
+    """
 
     instance: str
     instance_id: int | None
@@ -26,6 +31,8 @@ class StepAnswer(TypedDict):
     position: int
     state: str
     is_current: bool
+    doing: str
+    given_up_at: datetime | None
     is_touched: bool
     error: str
     written_at: datetime | None
@@ -93,7 +100,7 @@ class RevisionAnswer(TypedDict):
 def rollout_answer(*, rollout: Rollout, caller: Caller, now: datetime) -> RolloutAnswer:
     """One rollout with its log. It is read afresh: the caller's object may be older than the workers' rows."""
     current = _whole(Rollout.objects.filter(pk=rollout.pk)).get()
-    answer = _answer(current, caller, has_active=current.cluster_id in _busy([current.cluster_id]))
+    answer = _answer(current, caller, has_active=current.cluster_id in _busy([current.cluster_id]), now=now)
     before = _weights_before(current)
     answer["weights_before"], answer["weights_before_text"] = before, rollout_words.weights_text(before)
     answer["log"] = [
@@ -107,12 +114,12 @@ def rollout_answers(
     *, cluster: Cluster, caller: Caller, before: int | None, limit: int, now: datetime
 ) -> list[RolloutAnswer]:
     """Rollouts of the cluster, latest first; before: only ids below it."""
-    return _page(Rollout.objects.filter(cluster=cluster), caller, before, limit)
+    return _page(Rollout.objects.filter(cluster=cluster), caller, before, limit, now)
 
 
 def organisation_rollouts(*, caller: Caller, before: int | None, limit: int, now: datetime) -> list[RolloutAnswer]:
     """Rollouts of all clusters of the caller's organisation, latest first."""
-    return _page(Rollout.objects.filter(cluster__organisation=caller.organisation), caller, before, limit)
+    return _page(Rollout.objects.filter(cluster__organisation=caller.organisation), caller, before, limit, now)
 
 
 def revision_answers(*, cluster: Cluster, before: int | None, limit: int) -> list[RevisionAnswer]:
@@ -137,12 +144,14 @@ def _revision(revision: ConfigRevision) -> RevisionAnswer:
     }
 
 
-def _page(found: QuerySet[Rollout], caller: Caller, before: int | None, limit: int) -> list[RolloutAnswer]:
+def _page(
+    found: QuerySet[Rollout], caller: Caller, before: int | None, limit: int, now: datetime
+) -> list[RolloutAnswer]:
     if before is not None:
         found = found.filter(pk__lt=before)
     rollouts = list(_whole(found).order_by("-pk")[:limit])
     busy = _busy({rollout.cluster_id for rollout in rollouts})
-    return [_answer(rollout, caller, has_active=rollout.cluster_id in busy) for rollout in rollouts]
+    return [_answer(rollout, caller, has_active=rollout.cluster_id in busy, now=now) for rollout in rollouts]
 
 
 def _whole(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
@@ -155,13 +164,13 @@ def _busy(cluster_ids: Iterable[int]) -> set[int]:
     return set(active.values_list("cluster_id", flat=True))
 
 
-def _answer(rollout: Rollout, caller: Caller, *, has_active: bool) -> RolloutAnswer:
+def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, now: datetime) -> RolloutAnswer:
     steps = sorted(rollout.steps.all(), key=lambda step: step.position)
     is_active = rollout.state in Rollout.ACTIVE
     may_operate = caller.may(Role.OPERATOR)
     can_roll_back = may_operate and not has_active and _can_be_taken_back(rollout, steps)
     can_cancel = may_operate and is_active and not rollout.is_cancel_requested
-    current = _current(steps, is_active=is_active)
+    action = rollout_plan.next_action(rollout_rows.view_of(rollout, steps)) if is_active else Wait()
     return {
         "id": rollout.pk,
         "cluster": rollout.cluster.slug,
@@ -189,7 +198,7 @@ def _answer(rollout: Rollout, caller: Caller, *, has_active: bool) -> RolloutAns
         "can_roll_back": can_roll_back,
         "can_cancel": can_cancel,
         "way_back": rollout_words.way_back(rollout, steps, has_active=has_active),
-        "steps": [_step(step, is_current=step is current) for step in steps],
+        "steps": [_step(step, action, now) for step in steps],
         "log": [],
     }
 
@@ -199,25 +208,20 @@ def _can_be_taken_back(rollout: Rollout, steps: Sequence[RolloutStep]) -> bool:
     return is_over and any(step.is_touched for step in steps) and all(step.instance is not None for step in steps)
 
 
-def _current(steps: Sequence[RolloutStep], *, is_active: bool) -> RolloutStep | None:
-    """The step at work: one that was begun, else the first that waits."""
-    if not is_active:
-        return None
-    begun = {RolloutStep.State.WRITTEN, RolloutStep.State.RELOADED, RolloutStep.State.RESTORE_PENDING}
-    at_work = [step for step in steps if step.state in begun or (step.is_touched and step.state == "pending")]
-    waiting = [step for step in steps if step.state == RolloutStep.State.PENDING]
-    return next(iter([*at_work, *waiting]), None)
-
-
-def _step(step: RolloutStep, *, is_current: bool) -> StepAnswer:
+def _step(step: RolloutStep, action: Action, now: datetime) -> StepAnswer:
+    """action: what the rollout does now, to this step or another."""
     instance: PgpoolInstance | None = step.instance
+    at_work = None if isinstance(action, Wait | Finish) or action.step.position != step.position else action
+    given_up_at = None if at_work is None else rollout_steps.given_up_at(step, at_work)
     return {
         "instance": step.instance_name,
         "instance_id": step.instance_id,
         "az": instance.az if instance else "",
         "position": step.position,
         "state": step.state,
-        "is_current": is_current,
+        "is_current": at_work is not None,
+        "doing": "" if at_work is None else rollout_words.doing(step, at_work),
+        "given_up_at": given_up_at if given_up_at is not None and given_up_at > now else None,
         "is_touched": step.is_touched,
         "error": step.error,
         "written_at": step.written_at,

@@ -181,6 +181,24 @@ def test_a_try_that_fails_is_repeated_until_its_limit() -> None:
     assert given_up.error == "still the old weights"
 
 
+def test_a_pgpool_that_does_not_answer_is_asked_about_its_old_file_again_only_after_the_end() -> None:
+    pending = step(2, StepState.RESTORE_PENDING, is_touched=True)
+    restored = step(1, StepState.RESTORED, is_touched=True)
+
+    silent = after_failure(ConfirmRestored(pending), "no answer", is_final=True)
+    ended = rollout(restored, silent, is_halting=True)
+
+    assert silent.state is StepState.RESTORE_PENDING
+    assert next_action(ended) == Finish(RolloutState.FAILED)
+    assert next_action(replace(ended, state=RolloutState.FAILED)) == ConfirmRestored(silent)
+
+
+def test_the_pgpool_that_failed_holds_up_the_way_back_of_no_other() -> None:
+    failed = replace(step(2, StepState.FAILED, is_touched=True), error="no answer")
+
+    assert next_action(rollout(VERIFIED[0], failed)) == Restore(VERIFIED[0])
+
+
 class World:
     """Carries actions out as a worker would, with outcomes that the test chooses."""
 
