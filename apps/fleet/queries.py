@@ -109,7 +109,7 @@ def pollers(*, now: datetime) -> Pollers:
 
 
 def _clusters(organisation: Organisation) -> Sequence[Cluster]:
-    return list(Cluster.objects.filter(organisation=organisation).order_by("name", "pk"))
+    return list(Cluster.objects.filter(organisation=organisation).defer("password").order_by("name", "pk"))
 
 
 def _badness(row: FleetRow) -> tuple[int, float, str]:

@@ -1,6 +1,5 @@
 """Clusters as they are registered, with how they are. No password is ever part of an answer."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import TypedDict
 
@@ -73,8 +72,8 @@ def cluster_answer(*, cluster: Cluster, now: datetime) -> ClusterAnswer:
 
 def cluster_answers(*, organisation: Organisation, now: datetime) -> list[ClusterAnswer]:
     """All clusters of the organisation, by name."""
-    clusters: Iterable[Cluster] = Cluster.objects.filter(organisation=organisation).order_by("name", "pk")
-    return [_answer(sight, now) for sight in sights_of(clusters).values()]
+    clusters = Cluster.objects.filter(organisation=organisation).defer("password")
+    return [_answer(sight, now) for sight in sights_of(clusters.order_by("name", "pk")).values()]
 
 
 def _answer(sight: Sight, now: datetime) -> ClusterAnswer:

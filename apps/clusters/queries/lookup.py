@@ -8,7 +8,8 @@ from apps.clusters.models import Cluster, PgpoolInstance, Rollout
 
 def cluster_of(*, caller: Caller, slug: str) -> Cluster:
     clusters = Cluster.objects.select_related("organisation").filter(organisation=caller.organisation)
-    cluster = clusters.filter(slug=slug).first()
+    # Most who ask for a cluster only look: the password is opened for those who sign in with it.
+    cluster = clusters.defer("password").filter(slug=slug).first()
     if cluster is None:
         raise Http404(f"{caller.organisation.name} has no cluster {slug}.")
     return cluster

@@ -115,7 +115,7 @@ def sights_of(clusters: Iterable[Cluster]) -> Mapping[int, Sight]:
         instances[instance.cluster_id].append(InstanceSight(instance, getattr(instance, "latest", None)))
     nodes: dict[tuple[int, int], list[NodeLatest]] = {}
     seen = NodeLatest.objects.filter(instance__cluster__in=known).select_related("instance")
-    for node in seen.order_by("instance__name", "instance_id"):
+    for node in seen.defer("instance__pcp_password").order_by("instance__name", "instance_id"):
         nodes.setdefault((node.instance.cluster_id, node.node_id), []).append(node)
     backends: dict[int, list[BackendSight]] = {pk: [] for pk in known}
     for backend in Backend.objects.filter(cluster__in=known).select_related("latest").order_by("node_id"):
