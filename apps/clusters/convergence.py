@@ -3,18 +3,20 @@
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
+from django.db import transaction
 from django.db.models import Q
 
-from apps.clusters.domain import routing
+from apps.clusters.domain import routing, routing_words
 from apps.clusters.domain.routing import Condition, InstanceReading, RoutingState, Verdict
 from apps.clusters.history.windows import InstanceWindow, window_counts
 from apps.clusters.models import Rollout
 from apps.clusters.queries.distribution import conditions_of
 from apps.clusters.queries.lagged import lagged_until
-from apps.clusters.queries.sight import sight_of
+from apps.clusters.queries.sight import Sight, sight_of
 from apps.live import events
 
 logger = logging.getLogger(__name__)
@@ -39,26 +41,48 @@ class ConvergedNode(TypedDict):
     high: float | None
 
 
-class Convergence(TypedDict):
-    """What Rollout.convergence holds: the verdict on the reads since `start`, and how many sessions it takes."""
+class Finding(TypedDict):
+    """The verdict on the reads from start to end, and how many sessions it takes; None where nobody counts them.
 
+    sentence: the verdict in words, and how many sessions are missing; evidence: how many there were. progress: share
+    of the sessions that it takes, 0..1. converged_at: when the reads were first seen to follow, which they then stay.
+    """
+
+    converged_at: str | None
     state: str
     sentence: str
+    evidence: str
+    progress: float
     sessions: float | None
     needed_sessions: int
+    missing_sessions: int | None
     reads: int
     start: str
     end: str
     nodes: list[ConvergedNode]
 
 
+class Convergence(Finding):
+    """What Rollout.convergence holds. instances: the same of each pgpool by name, since its own step was verified."""
+
+    instances: NotRequired[dict[str, Finding]]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """What all verdicts of one look share."""
+
+    rollout: Rollout
+    sight: Sight
+    names: Mapping[int, str]
+    now: datetime
+
+
 def judge_recent_rollouts(*, now: datetime) -> None:
-    """Judge every verified rollout whose reads have not been seen to follow yet; part of each tick."""
-    waiting = Rollout.objects.filter(
-        state=Rollout.State.VERIFIED, converged_at=None, finished_at__gt=now - GIVE_UP_AFTER
-    ).select_related("cluster", "revision")
-    for rollout in waiting.order_by("pk"):
-        if not is_superseded(rollout):
+    """Judge every verified rollout whose reads have not been seen to follow yet everywhere; part of each tick."""
+    recent = Rollout.objects.filter(state=Rollout.State.VERIFIED, finished_at__gt=now - GIVE_UP_AFTER)
+    for rollout in recent.order_by("pk"):
+        if not _is_settled(rollout) and not is_superseded(rollout):
             judge(rollout=rollout, now=now)
 
 
@@ -68,23 +92,104 @@ def is_superseded(rollout: Rollout) -> bool:
     return Rollout.objects.filter(newer, steps__is_touched=True).exists()
 
 
+def _is_settled(rollout: Rollout) -> bool:
+    """Whether the reads were seen to follow, over all and at every pgpool."""
+    instances = (rollout.convergence or {}).get("instances", {})
+    is_everywhere = set(instances) >= set(rollout.revision.weights)
+    return rollout.converged_at is not None and is_everywhere and all(map(_has_converged, instances.values()))
+
+
 def judge(*, rollout: Rollout, now: datetime) -> Convergence | None:
     """Judge the reads since the rollout was verified, store the verdict. None: it is too early to ask."""
-    if rollout.finished_at is None or now <= rollout.finished_at + SETTLE:
-        return None
-    start = max(rollout.finished_at + SETTLE, now - LONGEST_WINDOW)
-    windows = window_counts(cluster=rollout.cluster, start=start, end=now)
-    sight, window_s = sight_of(rollout.cluster), (now - start).total_seconds()
-    verdict = _verdict(rollout, windows, conditions_of(sight), window_s=window_s)
-    if verdict.state is RoutingState.OFF:
-        past = conditions_of(sight, lagged_until([(sight, start)], end=now))
-        verdict = _verdict(rollout, windows, past, window_s=window_s)
-    needed = needed_draws(verdict)
-    found = _shape(rollout, verdict, needed, start=start, end=now)
-    draws = verdict.reads if rollout.cluster.is_statement_level else verdict.sessions or 0
-    is_good = verdict.state in {RoutingState.FOLLOWS, RoutingState.WITHIN_NOISE}
-    _store(rollout, found, converged_at=now if is_good and draws >= needed else None)
+    with transaction.atomic():
+        free = Rollout.objects.select_for_update(skip_locked=True, no_key=True, of=("self",))
+        current = free.select_related("cluster", "revision").filter(pk=rollout.pk).first()
+        if current is None or current.finished_at is None or now <= current.finished_at + SETTLE:
+            return None  # too early, or another tick is judging it
+        found = _found(current, current.finished_at, now)
+        _store(current, found, now)
+    rollout.convergence, rollout.converged_at = current.convergence, current.converged_at
     return found
+
+
+def _found(rollout: Rollout, verified_at: datetime, now: datetime) -> Convergence:
+    names = {backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()}
+    judged = _Judged(rollout, sight_of(rollout.cluster), names, now)
+    before: Convergence | None = rollout.convergence
+    overall: Finding
+    if before is not None and rollout.converged_at is not None:
+        overall = before
+    else:
+        start = _start(verified_at, now)
+        overall = _finding(judged, window_counts(cluster=rollout.cluster, start=start, end=now), start)
+    return {**overall, "instances": _instances(judged, (before or {}).get("instances", {}))}
+
+
+def _instances(judged: _Judged, before: Mapping[str, Finding]) -> dict[str, Finding]:
+    found = dict(before)
+    steps = judged.rollout.steps.filter(verified_at__isnull=False, instance__isnull=False).order_by("position")
+    for step in steps.only("instance_name", "instance_id", "verified_at"):
+        earlier = before.get(step.instance_name)
+        if step.verified_at is None or step.instance_id is None or (earlier is not None and _has_converged(earlier)):
+            continue
+        start = _start(step.verified_at, judged.now)
+        counts = window_counts(cluster=judged.rollout.cluster, start=start, end=judged.now, only=[step.instance_id])
+        found[step.instance_name] = _finding(judged, counts, start)
+    return found
+
+
+def _start(verified_at: datetime, now: datetime) -> datetime:
+    return max(verified_at + SETTLE, now - LONGEST_WINDOW)
+
+
+def _has_converged(finding: Finding) -> bool:
+    return finding["converged_at"] is not None
+
+
+def _finding(judged: _Judged, windows: Sequence[InstanceWindow], start: datetime) -> Finding:
+    window_s = round((judged.now - start).total_seconds())
+    verdict = _verdict(judged, windows, conditions_of(judged.sight), window_s=window_s)
+    if verdict.state is RoutingState.OFF:
+        past = conditions_of(judged.sight, lagged_until([(judged.sight, start)], end=judged.now))
+        verdict = _verdict(judged, windows, past, window_s=window_s)
+    needed = needed_draws(verdict)
+    is_statement_level = judged.rollout.cluster.is_statement_level
+    draws = _draws(verdict, is_statement_level=is_statement_level)
+    missing = None if draws is None else max(0, math.ceil(needed - draws))
+    is_good = verdict.state in {RoutingState.FOLLOWS, RoutingState.WITHIN_NOISE} and missing == 0
+    sentence = "No reads yet." if verdict.sessions is None and not verdict.reads else verdict.sentence
+    if missing and verdict.state is not RoutingState.OFF:
+        sentence = f"{sentence} {routing_words.more_needed(missing, statement_level=is_statement_level)}"
+    return {
+        "converged_at": judged.now.isoformat() if is_good else None,
+        "state": verdict.state.value,
+        "sentence": sentence,
+        "evidence": _evidence(draws, missing, is_statement_level=is_statement_level),
+        "progress": 0.0 if missing is None else 1 - missing / needed,
+        "sessions": verdict.sessions,
+        "needed_sessions": needed,
+        "missing_sessions": missing,
+        "reads": verdict.reads,
+        "start": start.isoformat(),
+        "end": judged.now.isoformat(),
+        "nodes": _nodes(judged, verdict),
+    }
+
+
+def _draws(verdict: Verdict, *, is_statement_level: bool) -> float | None:
+    """How many times chance chose a backend; None where that cannot be counted."""
+    if is_statement_level:
+        return float(verdict.reads)
+    if verdict.sessions is None:
+        return None if verdict.reads else 0.0
+    return min(verdict.sessions, float(verdict.reads))  # a session that sent no read left no trace of its draw
+
+
+def _evidence(draws: float | None, missing: int | None, *, is_statement_level: bool) -> str:
+    if draws is None:
+        return "sessions are not counted"
+    counted = routing_words.counted(draws, statement_level=is_statement_level)
+    return f"{counted}, needs about {missing:,} more" if missing else counted
 
 
 def needed_draws(verdict: Verdict) -> int:
@@ -94,9 +199,9 @@ def needed_draws(verdict: Verdict) -> int:
 
 
 def _verdict(
-    rollout: Rollout, windows: Sequence[InstanceWindow], conditions: Mapping[int, Condition], *, window_s: float
+    judged: _Judged, windows: Sequence[InstanceWindow], conditions: Mapping[int, Condition], *, window_s: float
 ) -> Verdict:
-    weights = rollout.revision.weights
+    weights = judged.rollout.revision.weights
     readings = [
         InstanceReading(
             name=window.name,
@@ -109,47 +214,36 @@ def _verdict(
     ]
     return routing.pooled_verdict(
         readings,
-        statement_level=rollout.cluster.is_statement_level,
-        names={backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()},
+        statement_level=judged.rollout.cluster.is_statement_level,
+        names=judged.names,
         conditions=conditions,
         window_s=window_s,
     )
 
 
-def _shape(rollout: Rollout, verdict: Verdict, needed: int, *, start: datetime, end: datetime) -> Convergence:
-    names = {backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()}
-    return {
-        "state": verdict.state.value,
-        "sentence": verdict.sentence,
-        "sessions": verdict.sessions,
-        "needed_sessions": needed,
-        "reads": verdict.reads,
-        "start": start.isoformat(),
-        "end": end.isoformat(),
-        "nodes": [
-            {
-                "node_id": node.node_id,
-                "name": names.get(node.node_id, f"backend {node.node_id}"),
-                "weight_share": node.weight_share,
-                "effective_share": node.effective_share,
-                "observed_share": node.observed_share,
-                "low": node.low,
-                "high": node.high,
-            }
-            for node in verdict.nodes
-        ],
-    }
+def _nodes(judged: _Judged, verdict: Verdict) -> list[ConvergedNode]:
+    return [
+        {
+            "node_id": node.node_id,
+            "name": judged.names.get(node.node_id, f"backend {node.node_id}"),
+            "weight_share": node.weight_share,
+            "effective_share": node.effective_share,
+            "observed_share": node.observed_share,
+            "low": node.low,
+            "high": node.high,
+        }
+        for node in verdict.nodes
+    ]
 
 
-def _store(rollout: Rollout, found: Convergence, *, converged_at: datetime | None) -> None:
-    stored = Rollout.objects.filter(pk=rollout.pk, converged_at=None).update(
-        convergence=found, converged_at=converged_at
-    )
-    if stored != 1:
-        return  # another tick saw it converge first
-    rollout.convergence, rollout.converged_at = dict(found), converged_at
-    facts = {"rollout": rollout.pk, "state": rollout.state, "converged": converged_at is not None}
+def _store(rollout: Rollout, found: Convergence, now: datetime) -> None:
+    had_converged = rollout.converged_at is not None
+    rollout.convergence = dict(found)
+    if not had_converged and _has_converged(found):
+        rollout.converged_at = now
+    rollout.save(update_fields=["convergence", "converged_at"])
+    facts = {"rollout": rollout.pk, "state": rollout.state, "converged": rollout.converged_at is not None}
     events.announce(f"rollout.{rollout.pk}", "rollout", **facts)
-    if converged_at is not None:
+    if rollout.converged_at is not None and not had_converged:
         logger.info("rollout %s converged: %s", rollout.pk, found["sentence"])
         events.announce(f"cluster.{rollout.cluster_id}", "rollout", **facts)

@@ -28,7 +28,7 @@ def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
 def rollout(acme: Scene) -> Rollout:
     """Verified, of weights 0 / 1 / 3."""
     rollout = acme.request()
-    rollout.steps.update(state="verified", is_touched=True)
+    rollout.steps.update(state="verified", is_touched=True, verified_at=VERIFIED_AT)
     Rollout.objects.filter(pk=rollout.pk).update(state="verified", finished_at=VERIFIED_AT)
     rollout.refresh_from_db()
     return rollout
@@ -38,9 +38,9 @@ def after(seconds: float) -> datetime:
     return VERIFIED_AT + timedelta(seconds=seconds)
 
 
-def count(acme: Scene, *, until_s: float, reads: tuple[int, int, int], sessions: int) -> None:
+def count(acme: Scene, *, until_s: float, reads: tuple[int, int, int], sessions: int, only: str | None = None) -> None:
     """Each pgpool sends these reads in so many sessions between 2 s and until_s after the rollout was verified."""
-    for instance in acme.instances:
+    for instance in [each for each in acme.instances if only in {None, each.name}]:
         for at_s, share in ((2, 0), (until_s, 1)):
             append(
                 nodes=[
@@ -158,6 +158,87 @@ def test_what_converged_once_stays_so(acme: Scene, rollout: Rollout) -> None:
     rollout.refresh_from_db()
     assert rollout.converged_at == after(61)
     assert rollout.convergence["state"] == "follows"
+
+
+def test_every_pgpool_is_judged_on_its_own_sessions(acme: Scene, rollout: Rollout) -> None:
+    count(acme, until_s=60, reads=(0, 250, 750), sessions=80, only="pgpool-1")
+    count(acme, until_s=60, reads=(0, 24, 76), sessions=20, only="pgpool-2")
+
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    first, second = (rollout.convergence["instances"][name] for name in ("pgpool-1", "pgpool-2"))
+    assert rollout.converged_at == after(61)
+    assert (first["converged_at"], first["missing_sessions"]) == (after(61).isoformat(), 0)
+    assert first["sentence"] == "Reads follow the weights: 25.0 / 75.0 vs 25 / 75."
+    assert (second["converged_at"], second["sessions"], second["missing_sessions"]) == (None, 20, 53)  # 73 - 20
+    assert second["sentence"].endswith(" Needs about 53 more sessions.")
+    assert [node["observed_share"] for node in second["nodes"]] == [0.0, 0.24, 0.76]
+    # 0.25 +- 1.96 * sqrt(0.25 * 0.75 / 20)
+    assert [second["nodes"][1][end] for end in ("low", "high")] == [
+        pytest.approx(0.0602, abs=1e-4),
+        pytest.approx(0.4398, abs=1e-4),
+    ]
+
+
+def test_a_pgpool_is_judged_on_until_it_follows_too(acme: Scene, rollout: Rollout) -> None:
+    count(acme, until_s=60, reads=(0, 250, 750), sessions=80, only="pgpool-1")
+    convergence.judge_recent_rollouts(now=after(61))
+    count(acme, until_s=90, reads=(0, 300, 700), sessions=90, only="pgpool-2")
+
+    convergence.judge_recent_rollouts(now=after(91))
+
+    rollout.refresh_from_db()
+    assert rollout.converged_at == after(61)
+    assert rollout.convergence["end"] == after(61).isoformat()  # what converged once stays so
+    instances = rollout.convergence["instances"]
+    assert [instances[name]["converged_at"] for name in ("pgpool-1", "pgpool-2")] == [
+        after(61).isoformat(),
+        after(91).isoformat(),
+    ]
+
+
+def test_a_pgpool_counts_from_its_own_verification(acme: Scene, rollout: Rollout) -> None:
+    rollout.steps.filter(instance_name="pgpool-2").update(verified_at=after(-30))
+    count(acme, until_s=60, reads=(0, 250, 750), sessions=80)
+
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    starts = {name: one["start"] for name, one in rollout.convergence["instances"].items()}
+    assert starts == {"pgpool-1": after(3).isoformat(), "pgpool-2": after(-27).isoformat()}
+
+
+def test_a_pgpool_that_sends_its_reads_elsewhere_is_named(acme: Scene, rollout: Rollout) -> None:
+    count(acme, until_s=60, reads=(0, 250, 750), sessions=400, only="pgpool-1")
+    count(acme, until_s=60, reads=(0, 75, 25), sessions=80, only="pgpool-2")
+
+    convergence.judge_recent_rollouts(now=after(61))
+
+    rollout.refresh_from_db()
+    second = rollout.convergence["instances"]["pgpool-2"]
+    assert (second["state"], second["converged_at"]) == ("off", None)
+    assert second["sentence"] == "Off: pg3 gets 50 points less than its weight."
+
+
+def test_before_the_first_read_it_says_so(acme: Scene, rollout: Rollout) -> None:
+    convergence.judge_recent_rollouts(now=after(5))
+
+    rollout.refresh_from_db()
+    assert rollout.convergence["instances"]["pgpool-1"]["sentence"] == "No reads yet. Needs about 73 more sessions."
+
+
+def test_two_ticks_at_once_judge_once(rollout: Rollout, acme: Scene) -> None:
+    """The one that comes second sees what the first has stored, or leaves it alone."""
+    count(acme, until_s=60, reads=(0, 250, 750), sessions=80)
+    stale = Rollout.objects.get(pk=rollout.pk)
+    convergence.judge(rollout=rollout, now=after(61))
+
+    convergence.judge(rollout=stale, now=after(70))
+
+    rollout.refresh_from_db()
+    assert rollout.converged_at == after(61)
+    assert rollout.convergence["instances"]["pgpool-1"]["converged_at"] == after(61).isoformat()
 
 
 @pytest.mark.parametrize(

@@ -109,11 +109,7 @@ def test_a_running_rollout_shows_where_it_is(cluster: Cluster, caller: Callable[
     ("step", "doing", "within_s"),
     [
         ({}, "comparing its file with the expected one", None),
-        (
-            {"state": "written", "written_at": NOW},
-            "asking it to reload",
-            6,
-        ),  # tries of 2 s, the latest begun within 4 s
+        ({"state": "written", "written_at": NOW}, "asking it to reload", 6),  # the last of 2 s begins within 4 s
         ({"state": "reloaded", "reloaded_at": NOW}, "reading back what it uses", 14.3),  # two of 7 s, 0.3 s apart
         (
             {"state": "reloaded", "reloaded_at": NOW, "attempts": 2, "error": "no answer"},

@@ -71,6 +71,10 @@ def counted(draws: float, *, statement_level: bool) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{f'{number:,}' if number else 'no'} {noun}s"
 
 
+def more_needed(missing: int, *, statement_level: bool) -> str:
+    return f"Needs about {missing:,} more {'read' if statement_level else 'session'}{'' if missing == 1 else 's'}."
+
+
 def listed(names: Sequence[str]) -> str:
     """ "pg1", "pg1 and pg2", "pg1, pg2 and pg3"."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,7 +1,7 @@
 """What was counted in a window of time, per pgpool instance: the evidence of the verdict."""
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,9 +83,13 @@ class InstanceWindow:
     end: dt.datetime | None = None
 
 
-def window_counts(*, cluster: Cluster, start: dt.datetime, end: dt.datetime) -> tuple[InstanceWindow, ...]:
-    """One entry per pgpool instance of the cluster, by name."""
+def window_counts(
+    *, cluster: Cluster, start: dt.datetime, end: dt.datetime, only: Collection[int] | None = None
+) -> tuple[InstanceWindow, ...]:
+    """One entry per pgpool instance of the cluster, by name. only: keys of the instances that are asked for."""
     known = PgpoolInstance.objects.filter(cluster=cluster).select_related("latest").defer("pcp_password")
+    if only is not None:
+        known = known.filter(pk__in=only)
     instances = list(known.order_by("name"))
     parameters: dict[str, Any] = {
         "instances": [one.pk for one in instances],

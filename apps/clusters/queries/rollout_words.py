@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from apps.clusters.convergence import Finding
 from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
 from apps.clusters.domain.routing_words import listed
 from apps.clusters.models import Rollout, RolloutStep
@@ -85,6 +86,21 @@ def read_back_text(receipt: Mapping[str, Any]) -> str:
     if not known:
         return ""
     return " / ".join(f"{share * 100:.1f}".removesuffix(".0") for share in known) + " %"
+
+
+def reads_text(finding: Finding | None) -> str:
+    """What was observed, what the weights ask for, and how far chance may move it: 24.0 / 76.0 vs 25 / 75 %, ±19."""
+    if finding is None or not finding["reads"]:
+        return "no reads yet"
+    shown = [one for one in finding["nodes"] if one["effective_share"] > 0 or (one["observed_share"] or 0) > 0.01]
+    observed = " / ".join(f"{(one['observed_share'] or 0) * 100:.1f}" for one in shown)
+    wanted = " / ".join(f"{one['effective_share'] * 100:.0f}" for one in shown)
+    rooms = [
+        max(one["high"] - one["effective_share"], one["effective_share"] - one["low"])
+        for one in shown
+        if one["high"] is not None and one["low"] is not None
+    ]
+    return f"{observed} vs {wanted} %{f', ±{max(rooms) * 100:.0f}' if rooms else ''}"
 
 
 def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) -> str:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters import revisions, rollout_rows, rollout_steps
-from apps.clusters.convergence import Convergence
+from apps.clusters.convergence import Convergence, Finding
 from apps.clusters.domain import pgpool_conf, rollout_plan
 from apps.clusters.domain.rollout_plan import Action, Finish, Wait
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout, RolloutStep
@@ -22,7 +22,8 @@ class StepAnswer(TypedDict):
     """One pgpool of a rollout. receipt: hashes before and after, and the values that were read back.
 
     doing: what a worker does there now, empty elsewhere; given_up_at: when it stops trying at the latest, where it is
-    time that ends it.
+    time that ends it. converged: do the reads that this pgpool sent since it was verified follow; convergence: the
+    evidence, null until it was judged.
     """
 
     instance: str
@@ -40,6 +41,9 @@ class StepAnswer(TypedDict):
     verified_at: datetime | None
     restored_at: datetime | None
     read_back_text: str
+    converged: bool
+    convergence: Finding | None
+    reads_text: str
     receipt: dict[str, Any]
 
 
@@ -170,6 +174,7 @@ def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, now: datetime
     may_operate = caller.may(Role.OPERATOR)
     can_roll_back = may_operate and not has_active and _can_be_taken_back(rollout, steps)
     can_cancel = may_operate and is_active and not rollout.is_cancel_requested
+    findings: Mapping[str, Finding] = (rollout.convergence or {}).get("instances", {})
     action = rollout_plan.next_action(rollout_rows.view_of(rollout, steps)) if is_active else Wait()
     return {
         "id": rollout.pk,
@@ -198,7 +203,7 @@ def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, now: datetime
         "can_roll_back": can_roll_back,
         "can_cancel": can_cancel,
         "way_back": rollout_words.way_back(rollout, steps, has_active=has_active),
-        "steps": [_step(step, action, now) for step in steps],
+        "steps": [_step(step, action, findings.get(step.instance_name), now) for step in steps],
         "log": [],
     }
 
@@ -208,7 +213,7 @@ def _can_be_taken_back(rollout: Rollout, steps: Sequence[RolloutStep]) -> bool:
     return is_over and any(step.is_touched for step in steps) and all(step.instance is not None for step in steps)
 
 
-def _step(step: RolloutStep, action: Action, now: datetime) -> StepAnswer:
+def _step(step: RolloutStep, action: Action, finding: Finding | None, now: datetime) -> StepAnswer:
     """action: what the rollout does now, to this step or another."""
     instance: PgpoolInstance | None = step.instance
     at_work = None if isinstance(action, Wait | Finish) or action.step.position != step.position else action
@@ -229,6 +234,9 @@ def _step(step: RolloutStep, action: Action, now: datetime) -> StepAnswer:
         "verified_at": step.verified_at,
         "restored_at": step.restored_at,
         "read_back_text": rollout_words.read_back_text(step.receipt),
+        "converged": finding is not None and finding["converged_at"] is not None,
+        "convergence": finding,
+        "reads_text": rollout_words.reads_text(finding),
         "receipt": step.receipt,
     }
 

@@ -13,6 +13,7 @@ from apps.accounts.see_other import see_other
 from apps.clusters import rollouts, weight_change
 from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup
+from apps.clusters.queries.rollout_reads import reads_groups
 from apps.clusters.queries.rollouts import organisation_rollouts, rollout_answer
 from apps.clusters.views.detail import cluster_context
 
@@ -42,7 +43,9 @@ def rollout_now(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
 def _answer(request: HttpRequest, caller: Caller, pk: int, template: str) -> HttpResponse:
     rollout = lookup.rollout_of(caller=caller, pk=pk)
     answer = rollout_answer(rollout=rollout, caller=caller, now=timezone.now())
+    names = {backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()}
     context = {**cluster_context(caller, rollout.cluster, "history"), "rollout": answer}
+    context["reads"] = reads_groups(answer, names)
     return render(request, template, {**context, "is_active": rollout.state in Rollout.ACTIVE})
 
 
