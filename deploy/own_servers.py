@@ -13,9 +13,12 @@ import redis
 from psycopg import sql
 
 from deploy import machine
+from deploy.lab import shared_memory
+from deploy.lab.account import server_account
 
 DATABASE = "lifeguard"
 USERNAME = "lifeguard"
+MEMORY_LINE = 6  # of postmaster.pid, counted from 0: key and id of the segment
 
 
 class ServerDidNotStart(RuntimeError):
@@ -91,6 +94,17 @@ class OwnPostgres:
             command += ["-c", f"{name}={value}"]
         return machine.as_server_account(command, ends_with_parent=ends_with_parent)
 
+    def forget(self) -> None:
+        """Remove the files of one that is stopped, and the memory that it could not free because it was killed."""
+        lines: list[str] = []
+        with contextlib.suppress(FileNotFoundError):
+            lines = (self.data / "postmaster.pid").read_text().splitlines()
+        if len(lines) > MEMORY_LINE and len(lines[MEMORY_LINE].split()) == 2:
+            segment = int(lines[MEMORY_LINE].split()[1])
+            held = shared_memory.Holdings(segments={segment: int(lines[0])}, semaphores=frozenset())
+            shared_memory.release(held, server_account())
+        machine.remove_server_directory(self.directory)
+
     def wait_until_it_answers(self, *, deadline_s: float = 60.0) -> None:
         """Also makes Lifeguard's database if it is not there yet."""
         maintenance = f"postgresql://{USERNAME}:{self.password}@127.0.0.1:{self.port}/postgres"
@@ -126,6 +140,8 @@ class OwnRedis:
         settings.write_text(
             f"bind 127.0.0.1\nport {self.port}\nrequirepass {self.password}\n"
             f'dir "{self.directory.resolve()}"\nsave ""\nappendonly no\ndaemonize no\n'
+            # A title is written over the environment, by which one that was left behind is known.
+            "set-proc-title no\n"
         )
 
     def command(self, *, ends_with_parent: bool = False) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
+LOADING_PATIENCE = 5  # looks, 10 ms apart
 
 
 @dataclass(frozen=True)
@@ -47,28 +48,50 @@ def by_environment(name: str) -> dict[str, list[Process]]:
     """Living processes that were started with this environment variable, by its value; children inherit it."""
     found: dict[str, list[Process]] = {}
     wanted = f"{name}=".encode()
-    for entry in PROC.iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            variables = (entry / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue  # gone meanwhile, or somebody else's
-        living = process(int(entry.name))
-        values = [variable.removeprefix(wanted) for variable in variables if variable.startswith(wanted)]
-        if living is not None and values:
+    for pid in pids():
+        values = [each.removeprefix(wanted) for each in _environment(pid) if each.startswith(wanted)]
+        living = process(pid) if values and shares_our_view(pid) else None
+        if living is not None:
             found.setdefault(os.fsdecode(values[0]), []).append(living)
     return found
+
+
+def pids() -> list[int]:
+    return [int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()]
+
+
+def _environment(pid: int) -> list[bytes]:
+    """Empty for one that is gone meanwhile or somebody else's."""
+    for _ in range(LOADING_PATIENCE):
+        try:
+            text = (PROC / str(pid) / "environ").read_bytes()
+            if text:
+                return text.split(b"\0")
+            # Empty for the kernel's own, which have no program, and for a program while it is being loaded.
+            (PROC / str(pid) / "exe").readlink()
+        except OSError:
+            return []
+        time.sleep(0.01)
+    return []
+
+
+def shares_our_view(pid: int) -> bool:
+    """Whether its paths and process numbers mean what they mean to us: not so in a container or a chroot."""
+    theirs, ours = PROC / str(pid), PROC / "self"
+    try:
+        has_our_numbers = (theirs / "ns" / "pid").readlink() == (ours / "ns" / "pid").readlink()
+        return has_our_numbers and (theirs / "root").samefile("/")
+    except OSError:
+        return False
 
 
 def descendants(pid: int) -> list[Process]:
     """Children, their children and so on; parents come first."""
     children: dict[int, list[int]] = {}
-    for entry in PROC.iterdir():
-        if entry.name.isdigit():
-            fields = _stat_fields(int(entry.name))
-            if fields:
-                children.setdefault(int(fields[1]), []).append(int(entry.name))
+    for each in pids():
+        fields = _stat_fields(each)
+        if fields:
+            children.setdefault(int(fields[1]), []).append(each)
     found, waiting = [], [pid]
     while waiting:
         for child in children.get(waiting.pop(0), []):

@@ -1,7 +1,7 @@
 """Runs a command beside a PostgreSQL and a Redis of its own: `python -m deploy.teststack run -- pytest …`.
 
 Every run has its own folder, ports and passwords, so several may go on at once. The servers end with the run, also when
-it is killed; what a killed run leaves on disk is removed by the next one.
+it is killed; whatever else a killed run leaves, processes and files, is ended and removed by the next one.
 """
 
 import argparse
@@ -23,10 +23,40 @@ from deploy.own_servers import OwnPostgres, OwnRedis, ServerDidNotStart
 CLONE = Path(__file__).resolve().parent.parent
 RUNS = CLONE / ".lifeguard" / "test"
 UNREACHABLE_PORT = 1
+# Every process of a run carries this: its own number and start time, by which a later run sees that it is gone.
+MARK = "LIFEGUARD_TEST_RUN"
+
+
+def mark_of(owner: processes.Process) -> str:
+    return f"{owner.pid} {owner.started}"
+
+
+def owner_in(mark: str) -> processes.Process | None:
+    """None for text that none of our runs wrote."""
+    numbers = mark.split()
+    if len(numbers) != 2 or not all(number.isascii() and number.isdigit() for number in numbers):
+        return None
+    return processes.Process(pid=int(numbers[0]), started=int(numbers[1]))
+
+
+def end_orphans() -> None:
+    """All that was started in a test run, of this clone or another, whose own process is gone."""
+    for mark in processes.by_environment(MARK):
+        owner = owner_in(mark)
+        if owner is not None and not owner.is_alive:
+            end_marked(mark)
+
+
+def end_marked(mark: str) -> None:
+    """Twice, should one of them have started another meanwhile. PostgreSQL takes TERM for `wait for all clients`."""
+    for _ in range(2):
+        found = processes.by_environment(MARK).get(mark, [])
+        others = [known for known in found if known.pid != os.getpid()]
+        processes.end(others, with_signal=signal.SIGINT, grace_s=8)
 
 
 def remove_leftovers(runs: Path) -> None:
-    """Folders of runs whose process is gone. Their servers are gone too: the kernel ends them with the run."""
+    """Folders of runs whose process is gone."""
     for run in runs.iterdir() if runs.is_dir() else ():
         try:
             owner = processes.Process(**json.loads((run / "owner.json").read_text()))
@@ -37,23 +67,30 @@ def remove_leftovers(runs: Path) -> None:
 
 
 def remove_run(run: Path) -> None:
-    machine.remove_server_directory(run / "postgres")
+    OwnPostgres(run / "postgres", 0, "", is_durable=False).forget()
     machine.remove_server_directory(run)
+
+
+def this_process() -> processes.Process:
+    known = processes.process(os.getpid())
+    if known is None:
+        raise RuntimeError("/proc does not show this process")
+    return known
 
 
 @contextmanager
 def run_directory(runs: Path) -> Iterator[Path]:
     runs.mkdir(parents=True, exist_ok=True)
+    end_orphans()
     remove_leftovers(runs)
     run = runs / f"{os.getpid()}-{secrets.token_hex(4)}"
     run.mkdir(mode=0o711)
-    owner = processes.process(os.getpid())
-    if owner is None:
-        raise RuntimeError("/proc does not show this process")
+    owner = this_process()
     (run / "owner.json").write_text(json.dumps({"pid": owner.pid, "started": owner.started}))
     try:
         yield run
     finally:
+        end_marked(mark_of(owner))
         remove_run(run)
 
 
@@ -62,7 +99,13 @@ def running(command: Sequence[str], *, log: Path) -> Iterator[subprocess.Popen[b
     """A server in a session of its own, so that Ctrl-C reaches the tests first and not their database."""
     with log.open("ab") as output:
         server = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd="/", start_new_session=True
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd="/",
+            start_new_session=True,
+            env={**os.environ, MARK: mark_of(this_process())},
         )
     try:
         yield server
@@ -86,6 +129,7 @@ def environment(*, postgres_url: str, redis_url: str, delivery: Path) -> dict[st
         "LIFEGUARD_LOCAL_DELIVERY_DIRS": str(delivery),
         "LIFEGUARD_PUBLIC_URL": "http://127.0.0.1:8000",
         "LIFEGUARD_POLL_SHARDS": "1",
+        MARK: mark_of(this_process()),
     }
 
 

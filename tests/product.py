@@ -203,11 +203,7 @@ class Product:
         wait_until(lambda: answers_at(self.settings.redis_port), "Redis is back")
 
     def kill_redis(self) -> None:
-        # Redis writes its own title over its command line.
-        title = f"redis-server 127.0.0.1:{self.settings.redis_port}"
-        for one in processes.descendants(self.keeper.pid):
-            if any(title in word for word in command_line(one.pid)):
-                processes.send(one, signal.SIGKILL)
+        self.kill(str(self.place.directory.resolve() / "redis" / "redis.conf"))
 
     # -- putting it right
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,11 +38,14 @@ def start(place: Place, configuration: str) -> Process:
     path = place.directory / "supervisor.conf"
     write_privately(path, configuration)
     place.logs.mkdir(exist_ok=True)
+    shutil.rmtree(place.scratch, ignore_errors=True)
+    place.scratch.mkdir()
     with (place.logs / "supervisor.log").open("ab") as log:
         # In a session of its own: Ctrl-C reaches the person's command, which then stops everything in order.
         started = subprocess.Popen(
             [sys.executable, "-m", "supervisor.supervisord", "--configuration", str(path)],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=place.directory, start_new_session=True,
+            env={**os.environ, "TMPDIR": str(place.scratch)},
         )  # fmt: skip
     return note_keeper(place, started.pid)
 
@@ -55,6 +59,7 @@ def stop(place: Place) -> None:
         processes.end([keeper], grace_s=75)
         processes.end(programs, grace_s=5)
     place.keeper.unlink(missing_ok=True)
+    shutil.rmtree(place.scratch, ignore_errors=True)
 
 
 def marked(directory: str) -> list[Process]:

@@ -49,6 +49,11 @@ class Place:
         return self.directory / "log"
 
     @property
+    def scratch(self) -> Path:
+        """The programs' /tmp: workers that are ended at once leave folders there."""
+        return self.directory / "tmp"
+
+    @property
     def settings(self) -> Path:
         return self.directory / "settings.json"
 

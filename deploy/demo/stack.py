@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from deploy import machine
 from deploy.demo import dashboard, keeping, place, programs
 from deploy.demo.place import Place, Settings
 from deploy.lab import Lab
@@ -185,6 +184,6 @@ def reset(where: Place) -> None:
         if is_there(where):
             stop_everything(where)
             lab_of(where).forget()
-            machine.remove_server_directory(where.directory / "postgres")
+            OwnPostgres(where.directory / "postgres", 0, "", is_durable=True).forget()
             shutil.rmtree(where.directory)
         where.announcement.unlink(missing_ok=True)

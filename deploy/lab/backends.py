@@ -28,6 +28,8 @@ port = {port}
 unix_socket_directories = ''
 max_connections = {max_connections}
 shared_buffers = 32MB
+# Files beside the data: nothing is left in /dev/shm by one that is killed.
+dynamic_shared_memory_type = mmap
 fsync = off
 full_page_writes = off
 synchronous_commit = off

@@ -105,10 +105,7 @@ class Lab:
             self._end_leftovers()
             private = self._private()
             shutil.rmtree(private / "s", ignore_errors=True)
-            for name in (ledger.NAME, ledger.CLAIM):
-                (private / name).unlink(missing_ok=True)
-            if not any(private.iterdir()):
-                private.rmdir()
+            ledger.remove_notes(private)
 
     def forget(self) -> None:
         """Down, and remove its files."""
@@ -130,8 +127,10 @@ class Lab:
     def kill(self, name: str) -> None:
         """SIGKILL for all processes of a server, as when its host dies."""
         with self._locked():
-            processes.kill(self._folder(self.plan.server(name)), self.account)
-            self._release(name)
+            server = self.plan.server(name)
+            held = self._held(server)
+            processes.kill(self._folder(server), self.account)
+            shared_memory.release(held, self.account)
 
     def freeze(self, name: str) -> None:
         """SIGSTOP for all processes of a server: its port still accepts, nobody answers."""
@@ -238,8 +237,9 @@ class Lab:
         return [backend.node_id for backend in drawn.backends if self._state(backend) == "running"]
 
     def _shut_down(self, server: Backend | Pgpool) -> None:
+        held = self._held(server)
         processes.shut_down(self._folder(server), self.account, patience_s=8)
-        self._release(server.name)
+        shared_memory.release(held, self.account)
 
     def _record(self, drawn: Plan, held: Mapping[str, Holdings] | None = None) -> None:
         """Note what runs now; `held` replaces what was noted of what these servers hold."""
@@ -254,18 +254,13 @@ class Lab:
                 entries[server.name] = Entry(folder=folder, pid=parent.pid, started=parent.started, holdings=holdings)
         ledger.write(self._private(), entries)
 
-    def _release(self, name: str) -> None:
-        entry = ledger.read(self._private()).get(name)
-        if entry is not None:
-            shared_memory.release(entry.holdings, self.account)
+    def _held(self, server: Backend | Pgpool) -> Holdings:
+        return ledger.holdings(self._private(), server.name, self._folder(server), self.account)
 
     def _end_leftovers(self) -> None:
         """Servers whose parent died serve on with old settings or hold memory: end them, here and of killed labs."""
-        private = self._private()
-        for entry in ledger.read(private).values():
-            if not entry.is_alive():
-                ledger.bury(entry, self.account)
-        ledger.sweep(self.account, own=private)
+        ledger.bury_dead(self._private(), self.account)
+        ledger.sweep(self.account, own=self._private())
 
     def _status(self, server: Backend | Pgpool) -> ServerStatus:
         count = len(processes.members(self._folder(server), self.account))

@@ -63,10 +63,37 @@ def write(private: Path, entries: Mapping[str, Entry]) -> None:
     draft.replace(private / NAME)
 
 
+def holdings(private: Path, name: str, folder: Path, account: Account) -> Holdings:
+    """What was noted of a server at its start, and what its processes, some of them started later, have made."""
+    entry = read(private).get(name)
+    made = _made_in(folder, account)
+    return made if entry is None else shared_memory.merged(entry.holdings, made)
+
+
+def _made_in(folder: Path, account: Account) -> Holdings:
+    living = [process.pid for process in processes.members(folder, account)]
+    return Holdings(shared_memory.segments_of(living), frozenset())
+
+
+def remove_notes(private: Path) -> None:
+    """Of a lab that does not run; the folder goes too, unless the lab's data lie in it."""
+    for name in (NAME, CLAIM):
+        (private / name).unlink(missing_ok=True)
+    if not any(private.iterdir()):
+        private.rmdir()
+
+
 def bury(entry: Entry, account: Account) -> None:
     """End what a server whose parent died left behind."""
+    held = shared_memory.merged(entry.holdings, _made_in(entry.folder, account))
     processes.kill(entry.folder, account)
-    shared_memory.release(entry.holdings, account)
+    shared_memory.release(held, account)
+
+
+def bury_dead(private: Path, account: Account) -> None:
+    for entry in read(private).values():
+        if not entry.is_alive():
+            bury(entry, account)
 
 
 @dataclass(frozen=True)
@@ -111,5 +138,6 @@ def sweep(account: Account, *, own: Path) -> None:
         if is_dead or (claim is not None and claim.is_abandoned()):
             for entry in entries.values():
                 bury(entry, account)
-            path.unlink(missing_ok=True)
             shutil.rmtree(private / "s", ignore_errors=True)  # their sockets
+            remove_notes(private)
+    shared_memory.release(shared_memory.unusable(account), account)

@@ -14,10 +14,16 @@ from pathlib import Path
 
 from deploy.lab.account import Account
 from deploy.lab.binaries import SYSTEM_PATH
+from deploy.processes import shares_our_view
 
 PROGRAMS = frozenset({"postgres", "pgpool"})
 ENV = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-_LOOK = 'for pid; do echo "$pid $(readlink /proc/$pid/cwd)"; done'
+# Those that see other files or other process numbers than we do are none of ours (a container, a chroot).
+_LOOK = """\
+ours=$(readlink /proc/self/ns/pid)
+for pid; do
+  [ /proc/$pid/root -ef / ] && [ "$(readlink /proc/$pid/ns/pid)" = "$ours" ] && echo "$pid $(readlink /proc/$pid/cwd)"
+done; true"""
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ def members(folder: Path, account: Account) -> list[Process]:
         except OSError:
             continue
         else:
-            found += [pid] if _is_below(cwd, folder) else []
+            found += [pid] if _is_below(cwd, folder) and shares_our_view(pid) else []
     if hidden and account.prefix:
         found += _ask_owner(hidden, folder, account)
     processes = [process for pid in found if (process := look_up(pid)) is not None]

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deploy.lab.account import Account
-from deploy.lab.processes import ENV
+from deploy.lab.processes import ENV, look_up
+
+PCP_SEGMENT_BYTES = 1
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,24 @@ def holdings_of(pids: Collection[int], *, before: Collection[int], account: Acco
 def segments_of(pids: Collection[int]) -> dict[int, int]:
     """The segments that these processes made."""
     return {int(row[1]): int(row[4]) for row in _table("shm") if int(row[4]) in pids}
+
+
+def merged(first: Holdings, second: Holdings) -> Holdings:
+    return Holdings({**first.segments, **second.segments}, first.semaphores | second.semaphores)
+
+
+def unusable(account: Account) -> Holdings:
+    """What the PCP processes of killed Pgpool-IIs left: they are replaced now and then, each with a byte of its own.
+
+    A nameless segment that nobody uses and whose creator and last user are both gone can be found by nobody any more.
+    """
+    segments = {}
+    for row in _table("shm"):
+        key, segment, size, creator, latest, users, owner = (int(row[column]) for column in (0, 1, 3, 4, 5, 6, 7))
+        is_ours = owner == account.uid and key == 0 and size == PCP_SEGMENT_BYTES and users == 0
+        if is_ours and look_up(creator) is None and look_up(latest) is None:
+            segments[segment] = creator
+    return Holdings(segments, frozenset())
 
 
 def _is_touched_only_by(semaphore: int, pids: Collection[int], account: Account) -> bool:

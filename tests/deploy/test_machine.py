@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from deploy import machine, processes, teststack
+from deploy.own_servers import OwnRedis
 
 
 def sleeper() -> subprocess.Popen[bytes]:
@@ -90,17 +91,58 @@ def test_a_frozen_process_is_ended_too() -> None:
     running.wait()
 
 
-def test_a_process_is_found_by_its_environment() -> None:
+def marked_sleeper(value: str, *, name: str = "LIFEGUARD_TRIAL", before: str = "pass") -> subprocess.Popen[bytes]:
+    """Returns once it runs: until its program is loaded, a process shows no environment."""
+    code = f"import os, time; {before}; print(flush=True); time.sleep(600)"
     running = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(600)"], env={**os.environ, "LIFEGUARD_TRIAL": "/no/such/clone"}
+        [sys.executable, "-c", code], env={**os.environ, name: value}, stdout=subprocess.PIPE, cwd="/"
     )
+    assert running.stdout is not None
+    running.stdout.readline()
+    return running
+
+
+def finish(running: subprocess.Popen[bytes]) -> None:
+    running.kill()
+    running.communicate()
+
+
+def test_a_process_is_found_by_its_environment() -> None:
+    running = marked_sleeper("/no/such/clone")
     try:
         found = processes.by_environment("LIFEGUARD_TRIAL")
 
         assert [known.pid for known in found["/no/such/clone"]] == [running.pid]
     finally:
-        running.kill()
-        running.wait()
+        finish(running)
+
+
+def test_a_redis_is_found_by_its_environment_too(tmp_path: Path) -> None:
+    redis = OwnRedis(tmp_path, machine.free_port(), "secret")
+    redis.prepare()
+    running = subprocess.Popen(
+        redis.command(), env={**os.environ, "LIFEGUARD_TRIAL": str(tmp_path)}, stdout=subprocess.PIPE
+    )
+    try:
+        redis.wait_until_it_answers()
+
+        found = processes.by_environment("LIFEGUARD_TRIAL")
+
+        assert [known.pid for known in found.get(str(tmp_path), [])] == [running.pid]
+    finally:
+        finish(running)
+
+
+def test_a_process_that_sees_other_files_than_we_do_is_a_stranger(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root may change the root directory")
+    running = marked_sleeper("/same/path", before=f"os.chroot({str(tmp_path)!r})")
+    try:
+        assert not processes.shares_our_view(running.pid)
+        assert "/same/path" not in processes.by_environment("LIFEGUARD_TRIAL")
+        assert processes.shares_our_view(os.getpid())
+    finally:
+        finish(running)
 
 
 def test_a_process_is_found_among_the_descendants_of_who_started_it() -> None:
@@ -127,6 +169,49 @@ def test_what_a_killed_run_left_is_removed_and_a_living_one_is_left_alone(tmp_pa
     finally:
         running.kill()
         running.wait()
+
+
+def test_what_still_runs_of_a_killed_run_is_ended_and_a_living_runs_is_left_alone() -> None:
+    owner = teststack.this_process()
+    dead = processes.Process(owner.pid, owner.started - 1)
+    orphan, child = (marked_sleeper(teststack.mark_of(one), name=teststack.MARK) for one in (dead, owner))
+    stranger = marked_sleeper("of another program", name=teststack.MARK)
+    try:
+        teststack.end_orphans()
+
+        assert processes.process(orphan.pid) is None
+        assert child.poll() is None
+        assert stranger.poll() is None
+    finally:
+        for running in (orphan, child, stranger):
+            finish(running)
+
+
+def test_a_run_that_was_killed_is_cleared_away_by_the_next() -> None:
+    code = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+    command = [sys.executable, "-m", "deploy.teststack", "run", "--no-servers", "--", sys.executable, "-c", code]
+    killed = subprocess.Popen(command, cwd=teststack.CLONE, stdout=subprocess.PIPE, text=True)
+    assert killed.stdout is not None
+    test = processes.process(int(killed.stdout.readline()))
+    killed.kill()
+    killed.wait()
+    assert test is not None
+    assert test.is_alive
+
+    teststack.run(["true"], with_servers=False)
+
+    assert not test.is_alive
+    assert not list(teststack.RUNS.glob(f"{killed.pid}-*"))
+    killed.stdout.close()
+
+
+def test_what_a_run_left_running_ends_with_it() -> None:
+    code = "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], stdout=subprocess.DEVNULL).pid)"
+    command = [sys.executable, "-m", "deploy.teststack", "run", "--no-servers", "--", sys.executable, "-c", code]
+
+    done = subprocess.run(command, cwd=teststack.CLONE, capture_output=True, text=True, check=True)
+
+    assert processes.process(int(done.stdout)) is None
 
 
 def test_the_commands_exit_code_is_the_runs() -> None:
