@@ -30,10 +30,13 @@ def address_of(pgpool: FakePgpool, *, password: str = PASSWORD, port: int | None
 
 
 @asynccontextmanager
-async def replay(version: str) -> AsyncIterator[int]:
-    """Answers as a real pgpool of this version did when it was asked about its two backends."""
+async def replay(version: str, *, instead: tuple[bytes, bytes] = (b"", b"")) -> AsyncIterator[int]:
+    """Answers as a real pgpool of this version did when it was asked about its two backends.
+
+    instead: bytes of the answer, and what stands in their place.
+    """
     lines = (CAPTURED / version / "pcp_node_info.messages").read_bytes().splitlines()
-    described = [line.partition(b" ")[2] for line in lines]
+    described = [line.partition(b" ")[2].replace(*instead) if instead[0] else line.partition(b" ")[2] for line in lines]
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         def answer(kind: bytes, payload: bytes) -> None:
@@ -84,6 +87,12 @@ async def test_a_backend_of_pgpool_4_6_is_described_with_one_field_more() -> Non
         ("streaming", "async"),
     ]
     assert nodes[0].last_status_change == dt.datetime.fromtimestamp(1795290954, tz=dt.UTC)
+
+
+async def test_a_time_beyond_the_calendar_is_no_known_description() -> None:
+    async with replay("pgpool-4.6.1", instead=(b"1795290954", b"9" * 18)) as port:
+        with pytest.raises(PcpError, match="in a way no known version does"):
+            await node_info(PcpAddress("127.0.0.1", port, "pcp", PASSWORD), deadline_s=SLACK_S)
 
 
 async def test_children_are_counted(pgpool: FakePgpool) -> None:
