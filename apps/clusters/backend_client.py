@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -43,13 +43,8 @@ PROBE_SQL = "SELECT 1"
 
 
 @dataclass(frozen=True)
-class BackendAddress:
-    host: str
-    port: int
-    username: str
-    password: str = field(repr=False)
-    database: str = "postgres"
-    sslmode: str = "prefer"
+class BackendAddress(SqlTarget):
+    """Of a PostgreSQL server."""
 
 
 @dataclass(frozen=True)
@@ -104,16 +99,8 @@ class KeptBackend:
 
 async def connect_backend(address: BackendAddress, *, deadline_s: float) -> SqlSession:
     """Raises BackendUnreachable, naming the step that failed."""
-    target = SqlTarget(
-        host=address.host,
-        port=address.port,
-        username=address.username,
-        password=address.password,
-        database=address.database,
-        sslmode=address.sslmode,
-    )
     try:
-        return await SqlSession.open(target, deadline_s=deadline_s)
+        return await SqlSession.open(address, deadline_s=deadline_s)
     except Unreachable as error:
         raise BackendUnreachable(error.step, error.reason, error.fix) from error
     except (DeadlinePassed, psycopg.Error) as error:

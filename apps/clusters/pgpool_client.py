@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import psycopg
 
@@ -17,13 +17,10 @@ PROBE_SQL = "SHOW server_version"
 
 
 @dataclass(frozen=True)
-class PgpoolAddress:
-    host: str
-    port: int
-    username: str
-    password: str = field(repr=False)
+class PgpoolAddress(SqlTarget):
+    """Of a pgpool."""
+
     database: str = POLL_DATABASE
-    sslmode: str = "prefer"
 
 
 class PgpoolUnreachable(Unreachable):
@@ -82,16 +79,8 @@ class PgpoolConnection:
 
 async def connect(address: PgpoolAddress, *, deadline_s: float) -> PgpoolConnection:
     """Open one session. Raises PgpoolUnreachable, naming the step that failed."""
-    target = SqlTarget(
-        host=address.host,
-        port=address.port,
-        username=address.username,
-        password=address.password,
-        database=address.database,
-        sslmode=address.sslmode,
-    )
     try:
-        return PgpoolConnection(address, await SqlSession.open(target, deadline_s=deadline_s))
+        return PgpoolConnection(address, await SqlSession.open(address, deadline_s=deadline_s))
     except Unreachable as error:
         raise PgpoolUnreachable(error.step, error.reason, error.fix) from error
     except (DeadlinePassed, psycopg.Error) as error:

@@ -21,12 +21,14 @@ PROBE_AT_MOST_S = 0.5
 
 @dataclass(frozen=True)
 class SqlTarget:
+    """Where a server listens, and as whom to sign in there."""
+
     host: str
     port: int
     username: str
     password: str = field(repr=False)
-    database: str
-    sslmode: str
+    database: str = "postgres"
+    sslmode: str = "prefer"
 
 
 class SqlSession:
