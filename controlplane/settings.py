@@ -116,7 +116,7 @@ ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_SESSION_REMEMBER = True
-# Counted in the cache; without Redis nobody is locked out, see CACHES.
+# Counted by each web process for itself, see CACHES: with several of them the limits are that many times as high.
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key"}
 
 # Sessions and the cache live in PostgreSQL or in the process: Redis may vanish and people stay signed in.
