@@ -60,8 +60,16 @@ def quoted_identifier(name: str) -> str:
     return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else '"' + name.replace('"', '""') + '"'
 
 
-POOL_ENTRY = "Add to pool_passwd of this pgpool, then reload it: {username}:TEXT<password>"
-ALTER_ROLE = "ALTER ROLE {role} PASSWORD '<the password given here>';"
+# pgpool reads the key file when it starts, and pool_passwd when it reloads.
+POOL_ENTRY = (
+    "As the user that runs this pgpool: pg_enc -m -p -u {username} -k ~/.pgpoolkey -f <its pgpool.conf>, "
+    "then reload it. This adds the password to pool_passwd, encrypted; ~/.pgpoolkey must be there when pgpool starts. "
+    "pg_md5 in place of pg_enc, without -k, is enough where the backends ask for md5; "
+    "{username}:TEXT<password> is the entry in clear text."
+)
+# Whoever mistyped must not set a role in use to the slip.
+CHECK_FIRST = "Check the password given here. If it is the right one, "
+ALTER_ROLE = "ALTER ROLE {role} PASSWORD '<the right password>';"
 CREATE_ROLE = "CREATE ROLE {role} LOGIN PASSWORD '<password>'; GRANT pg_monitor TO {role};"
 GRANT_MONITOR = "GRANT pg_monitor TO {role};"
 

@@ -16,14 +16,14 @@ BACKEND = Place("backend", "pg1.example", 5432, "lifeguard", "postgres")
             'FATAL:  SCRAM authentication failed\nDETAIL:  pool_passwd file does not contain an entry for "lifeguard"',
             "authenticate",
             "pool_passwd has no entry for lifeguard",
-            "lifeguard:TEXT<password>",
+            "pg_enc -m -p -u lifeguard",
         ),
         (
             PGPOOL,
             'ERROR:  authentication failed\nDETAIL:  username "lifeguard" or password does not exist in backend',
             "authenticate",
             "the password of lifeguard was not accepted",
-            "ALTER ROLE lifeguard PASSWORD",
+            "Check the password given here. If it is the right one, put it into pool_passwd of this pgpool and set it",
         ),
         (
             PGPOOL,
@@ -53,7 +53,7 @@ BACKEND = Place("backend", "pg1.example", 5432, "lifeguard", "postgres")
             'FATAL:  password authentication failed for user "lifeguard"',
             "authenticate",
             "the password of lifeguard was not accepted",
-            "ALTER ROLE lifeguard PASSWORD",
+            "Check the password given here. If it is the right one, set it on the primary: ALTER ROLE lifeguard",
         ),
         (
             BACKEND,
