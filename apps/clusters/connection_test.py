@@ -25,6 +25,7 @@ from apps.clusters.connection_survey import (
 from apps.clusters.delivery_claims import claim
 from apps.clusters.domain.show_rows import PoolNode
 from apps.clusters.polling.shows import size_bytes
+from apps.clusters.queries.shared_pgpools import also_watched, watchers
 
 
 class ReportStep(TypedDict):
@@ -131,7 +132,19 @@ def examine(question: Question, *, organisation: Organisation) -> Findings:
         if step.state == "failed" and not forbidden:
             errors["backends"] = f"{step.target}: {step.text}"
     errors |= _unknown_backends(survey, question.backends) | forbidden
-    return Findings(survey, errors, tuple(steps), targets)
+    return Findings(survey, errors, (*steps, *_shared(question.pgpools, organisation)), targets)
+
+
+def _shared(pgpools: Sequence[AskedPgpool], organisation: Organisation) -> list[SurveyStep]:
+    """A warning for each pgpool that another cluster of the organisation watches too."""
+    watching = watchers(organisation_id=organisation.pk)
+    own = {asked.instance_id for asked in pgpools}
+    steps = []
+    for asked in pgpools:
+        place = (asked.wanted.host.lower(), asked.wanted.port)
+        if others := [each for each in watching.get(place, ()) if each.instance_id not in own]:
+            steps.append(SurveyStep(asked.target, "shared", "warning", also_watched(others)))
+    return steps
 
 
 def forbidden_hosts(backends: Sequence[BackendWanted]) -> dict[str, str]:

@@ -9,7 +9,7 @@ import pytest
 from apps.accounts.models import Organisation
 from apps.clusters import connection_test
 from apps.clusters.connection_test import ConnectionReport, ReportStep
-from apps.clusters.models import Cluster
+from apps.clusters.models import Cluster, PgpoolInstance
 from apps.clusters.registration import BackendWanted, DeliveryWanted
 from tests.clusters.registration_scene import Scene, pgpools_running
 
@@ -125,3 +125,19 @@ def test_observe_only_is_told_as_such(scene: Scene, report_of: Callable[..., Con
 
 def test_a_report_holds_no_password(report_of: Callable[..., ConnectionReport]) -> None:
     assert "hunter2" not in str(report_of(password="hunter2"))
+
+
+def test_a_pgpool_that_another_cluster_of_the_organisation_watches_is_a_warning(
+    scene: Scene, organisation: Organisation, other_organisation: Organisation
+) -> None:
+    for number, owner in enumerate([organisation, other_organisation]):
+        cluster = Cluster.objects.create(organisation=owner, slug="orders", name="Orders", username="l", password="p")
+        fake = scene.pgpools[number]
+        PgpoolInstance.objects.create(cluster=cluster, name="watched", host=fake.host, port=fake.port)
+
+    report = connection_test.test_connection(scene.wanted(name="Bills"), organisation=organisation)
+
+    [shared] = [step for step in report["steps"] if step["step"] == "shared"]
+    assert (report["is_ok"], shared["state"]) == (True, "warning")
+    assert shared["target"].startswith("pgpool-1")
+    assert shared["text"].startswith("also watched in Orders:")

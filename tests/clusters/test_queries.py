@@ -239,7 +239,7 @@ def test_the_list_takes_as_many_statements_for_many_clusters_as_for_one(
     for number in range(8):
         poll(register(organisation, f"c{number}"))
 
-    with django_assert_max_num_queries(4):  # type: ignore[operator]  pytest-django's fixture
+    with django_assert_max_num_queries(5):  # type: ignore[operator]  pytest-django's fixture
         assert len(cluster_answers(organisation=organisation, now=NOW)) == 8
 
 

@@ -111,6 +111,16 @@ def test_a_cluster_is_registered_and_its_page_follows(admin: Client, scene: Scen
     assert AuditEntry.objects.get(action="cluster.register").user.email == "admin@acme.example"
 
 
+def test_a_pgpool_that_another_cluster_watches_is_told_after_the_registration(admin: Client, scene: Scene) -> None:
+    observed = {"pgpool-0-delivery": "observe", "pgpool-0-path": ""}
+    admin.post(PAGE, typed(scene, **observed))
+
+    page = admin.post(PAGE, typed(scene, name="Bills", **observed), follow=True)
+
+    assert page.redirect_chain[-1][0] == "/o/acme/clusters/bills/"
+    assert "is also watched in Orders" in text_of(page)
+
+
 def test_a_row_that_was_left_empty_is_left_out(admin: Client, scene: Scene) -> None:
     empty = second_pgpool(scene, host="", port="9999")
 

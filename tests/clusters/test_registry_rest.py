@@ -77,6 +77,20 @@ def test_an_observed_pgpool_needs_no_pcp_and_no_file(scene: Scene, api_client: C
     assert answer.json()["pgpools"][0]["delivery"] == {"kind": "observe", "path": ""}
 
 
+def test_a_pgpool_that_two_clusters_watch_is_registered_with_a_warning(scene: Scene, api_client: ClientFor) -> None:
+    fake = scene.pgpools[0]
+    observed = {"host": fake.host, "port": fake.port, "az": "", "pcp": None, "delivery": {"kind": "observe"}}
+    first = api_client("admin").post(CLUSTERS, description(scene, pgpools=[observed]))
+
+    second = api_client("admin").post(CLUSTERS, description(scene, name="Bills", slug="bills", pgpools=[observed]))
+
+    assert (first.status_code, first.json()["warnings"]) == (201, [])
+    [warning] = second.json()["warnings"]
+    assert (second.status_code, warning.split(":")[0]) == (201, f"pgpool-1 {fake.host}")
+    assert "is also watched in Orders" in warning
+    assert [each["warnings"] == [] for each in api_client("admin").get(CLUSTERS).json()["results"]] == [False, False]
+
+
 @pytest.mark.parametrize("method", ["post", "patch", "delete"])
 def test_an_operator_registers_changes_and_removes_nothing(
     scene: Scene, cluster: Cluster, api_client: ClientFor, method: str

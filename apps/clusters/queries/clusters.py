@@ -1,11 +1,13 @@
 """Clusters as they are registered, with how they are. No password is ever part of an answer."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TypedDict
 
 from apps.accounts.models import Organisation
 from apps.clusters.models import Cluster, PgpoolInstance
 from apps.clusters.queries.health import health_of
+from apps.clusters.queries.shared_pgpools import Address, Watcher, warnings_of, watchers
 from apps.clusters.queries.sight import BackendSight, InstanceSight, Sight, sight_of, sights_of
 
 
@@ -49,7 +51,10 @@ class BackendAnswer(TypedDict):
 
 
 class ClusterAnswer(TypedDict):
-    """state: ok, warn, crit, stale or idle, in words in state_word, explained by reasons."""
+    """state: ok, warn, crit, stale or idle, in words in state_word, explained by reasons.
+
+    warnings: what is odd about the registration itself, as a pgpool that another cluster watches too.
+    """
 
     id: int
     slug: str
@@ -62,21 +67,23 @@ class ClusterAnswer(TypedDict):
     has_synthetic_azs: bool
     created_at: datetime
     seen_at: datetime | None
+    warnings: list[str]
     pgpools: list[PgpoolAnswer]
     backends: list[BackendAnswer]
 
 
 def cluster_answer(*, cluster: Cluster, now: datetime) -> ClusterAnswer:
-    return _answer(sight_of(cluster), now)
+    return _answer(sight_of(cluster), now, watchers(organisation_id=cluster.organisation_id))
 
 
 def cluster_answers(*, organisation: Organisation, now: datetime) -> list[ClusterAnswer]:
     """All clusters of the organisation, by name."""
     clusters = Cluster.objects.filter(organisation=organisation).defer("password")
-    return [_answer(sight, now) for sight in sights_of(clusters.order_by("name", "pk")).values()]
+    watching = watchers(organisation_id=organisation.pk)
+    return [_answer(sight, now, watching) for sight in sights_of(clusters.order_by("name", "pk")).values()]
 
 
-def _answer(sight: Sight, now: datetime) -> ClusterAnswer:
+def _answer(sight: Sight, now: datetime, watching: Mapping[Address, list[Watcher]]) -> ClusterAnswer:
     cluster, health = sight.cluster, health_of(sight=sight, now=now)
     return {
         "id": cluster.pk,
@@ -90,6 +97,7 @@ def _answer(sight: Sight, now: datetime) -> ClusterAnswer:
         "has_synthetic_azs": cluster.has_synthetic_azs,
         "created_at": cluster.created_at,
         "seen_at": sight.seen_at,
+        "warnings": warnings_of([one.instance for one in sight.instances], watching),
         "pgpools": [_pgpool(one) for one in sight.instances],
         "backends": [_backend(one) for one in sight.backends],
     }

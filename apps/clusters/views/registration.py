@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -15,6 +16,7 @@ from apps.accounts.see_other import see_other
 from apps.clusters import registration
 from apps.clusters.connection_test import test_connection
 from apps.clusters.forms.registration import RegistrationForm
+from apps.clusters.queries.shared_pgpools import warnings_of, watchers
 from apps.clusters.views.report import ShownBackend, shown
 
 
@@ -75,6 +77,9 @@ def _register(request: HttpRequest, caller: Caller) -> HttpResponse:
     except registration.RegistrationRefused as error:
         form.refuse(error.errors)
         return _page(request, form, status=422)
+    watching = watchers(organisation_id=caller.organisation.pk)
+    for warning in warnings_of(cluster.instances.order_by("name"), watching):
+        messages.warning(request, warning)
     return see_other("cluster", organisation=caller.organisation.slug, slug=cluster.slug)
 
 

@@ -17,6 +17,7 @@ STEP_WORDS = {
     "pcp": "PCP",
     "numbering": "Backends numbered alike",
     "delivery": "Delivery of pgpool.conf",
+    "shared": "Watched once",
 }
 STATE_WORDS = {"ok": "ok", "warning": "warning", "failed": "failed", "skipped": "not tried"}
 _WORST_FIRST = ("failed", "warning", "ok", "skipped")

@@ -18,6 +18,7 @@ from apps.clusters.forms.pgpools import PgpoolChangeForm, delivery_directories
 from apps.clusters.forms.refusals import sentence
 from apps.clusters.models import Cluster, PgpoolInstance
 from apps.clusters.queries import lookup
+from apps.clusters.queries.shared_pgpools import warnings_of, watchers
 from apps.clusters.registration import RegistrationRefused
 from apps.clusters.registry_changes import RegistryConflict
 from apps.clusters.views.settings_page import new_pgpool_form, settings_page
@@ -69,7 +70,9 @@ def add_pgpool(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     form = new_pgpool_form(request.POST, cluster, delivery_directories(caller.organisation.slug))
 
     def add() -> None:
-        registry_changes.add_instance(caller=caller, cluster=cluster, wanted=form.wanted(), now=timezone.now())
+        added = registry_changes.add_instance(caller=caller, cluster=cluster, wanted=form.wanted(), now=timezone.now())
+        for warning in warnings_of([added], watchers(organisation_id=caller.organisation.pk)):
+            messages.warning(request, warning)
 
     return _attempt(request, caller, cluster, ("new_pgpool", form), add, "The pgpool is watched from now on.")
 
