@@ -112,19 +112,25 @@ def request_weights(
     BaseChanged or RolloutRunning; nothing is stored then.
     """
     _check_note(note)
-    with rollout_rows.one_at_a_time(cluster), transaction.atomic():
-        rollout_rows.hold(cluster)
+    try:
+        with rollout_rows.one_at_a_time(cluster), transaction.atomic():
+            rollout_rows.hold(cluster)
+            instances = revisions.writable_instances(cluster)
+            wanted = _wanted(cluster, instances, weights=weights, per_instance=per_instance, base=base)
+            live = revisions.read_live(cluster, instances)
+            _refuse_changed(cluster, live, base=base)
+            return rollout_rows.create(
+                caller=caller,
+                cluster=cluster,
+                revision=_revision(caller, cluster, live, wanted, note=note.strip()),
+                weights_before={each.instance.name: revisions.plain(revisions.weights_of(each.conf)) for each in live},
+                now=now,
+            )
+    except RolloutRunning:
+        # What will not do once that rollout has ended either is told now.
         instances = revisions.writable_instances(cluster)
-        wanted = _wanted(cluster, instances, weights=weights, per_instance=per_instance, base=base)
-        live = revisions.read_live(cluster, instances)
-        _refuse_changed(cluster, live, base=base)
-        return rollout_rows.create(
-            caller=caller,
-            cluster=cluster,
-            revision=_revision(caller, cluster, live, wanted, note=note.strip()),
-            weights_before={each.instance.name: revisions.plain(revisions.weights_of(each.conf)) for each in live},
-            now=now,
-        )
+        _wanted(cluster, instances, weights=weights, per_instance=per_instance, base=base)
+        raise
 
 
 def _refuse_changed(cluster: Cluster, live: Sequence[LiveConfig], *, base: str) -> None:

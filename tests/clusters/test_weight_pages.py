@@ -1,16 +1,19 @@
 """The pages of weights and rollouts: one request per permission and per outcome."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.http import HttpResponse
+from django.utils import timezone
 
 from apps.clusters.models import ConfigRevision, PgpoolInstance, Rollout
 from tests.clusters.callers_at_doors import browser
 from tests.clusters.rollout_scene import SECRET, Scene, scene
+from tests.clusters.seen_cluster import poll
 from tests.clusters.test_registration_pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -95,6 +98,23 @@ def test_a_file_edited_by_hand_is_shown_and_taken_on_request(acme: Scene) -> Non
     acme.edit_by_hand()
     operator = browser("operator")
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"note": "a" * 501}, "is not a text of at most 500 characters."),
+        ({"base": "newest"}, """The base: 'newest' is not one of "known" and "live"."""),
+    ],
+)
+def test_a_note_too_long_and_an_unknown_base_are_refused_as_by_rest(
+    acme: Scene, typed: dict[str, str], said: str
+) -> None:
+    answer = browser("operator").post(PAGE, QUARTERS | typed)
+
+    assert answer.status_code == 422
+    assert said in unescape(text_of(answer))
+    assert not Rollout.objects.exists()
+
+
     refused = operator.post(PAGE, QUARTERS)
     taken = operator.post(PAGE, {**QUARTERS, "base": "live"})
 
@@ -152,3 +172,12 @@ def test_an_operator_cancels_and_is_told_when_there_is_nothing_to_roll_back(acme
     rollout.refresh_from_db()
     assert rollout.is_cancel_requested
     assert "is still running" in text_of(told)
+def test_bad_weights_are_told_while_a_rollout_is_running_too(acme: Scene) -> None:
+    acme.request()
+
+    answer = browser("operator").post(PAGE, QUARTERS | {"weight_1": "0", "weight_2": "0"})
+
+    assert answer.status_code == 422
+    assert "is not a set with at least one weight above 0." in unescape(text_of(answer))
+
+

@@ -112,6 +112,14 @@ def test_a_second_request_is_a_conflict_that_names_the_first(acme: Scene) -> Non
     assert answer.json()["rollout"] == running.pk
 
 
+def test_bad_weights_are_refused_by_field_while_a_rollout_is_running_too(acme: Scene) -> None:
+    acme.request()
+
+    answer = script("operator").put(REST, {"weights": NEW_WEIGHTS | {"2": -1}})
+
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "weights.2")
+
+
 def test_rolling_back_what_was_verified_is_a_rollout_of_its_own(acme: Scene) -> None:
     done = acme.advance(acme.request())
     assert done.state == "verified"

@@ -50,8 +50,7 @@ def weights_preview(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
 
 def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpResponse:
     caller.require(Role.OPERATOR)
-    base = "live" if request.POST.get("base") == "live" else "known"
-    note = request.POST.get("note", "").strip()[:500]
+    note = request.POST.get("note", "")
     try:
         rollout = weight_change.request_weights(
             caller=caller,
@@ -59,7 +58,7 @@ def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpRespon
             weights=_weights(request.POST, cluster),
             per_instance=None,
             note=note,
-            base=base,
+            base=request.POST.get("base", weight_change.KNOWN),
             now=timezone.now(),
         )
     except weight_change.RolloutRunning as error:
@@ -114,4 +113,5 @@ def _refusal(error: Exception, cluster: Cluster) -> str:
     if not isinstance(error, WeightError):
         return sentence(str(error))
     names = {f"weights.{backend.node_id}": backend.shown_name for backend in cluster.backends.order_by("node_id")}
+    names |= {"note": "The note", "base": "The base"}
     return f"{names.get(error.field, 'The weights')}{str(error).removeprefix(error.field)}."
