@@ -12,6 +12,8 @@ from typing import Any
 from deploy.demo import faults, keeping, stack
 from deploy.demo.place import DEFAULT_ROOT, MARK, Place
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 def show(announcement: Mapping[str, Any]) -> None:
     print(
@@ -27,6 +29,7 @@ def show(announcement: Mapping[str, Any]) -> None:
 def run(where: Place) -> int:
     """Until Ctrl-C, or until the demo is stopped from elsewhere."""
     begun = time.monotonic()
+    stack.refuse_to_move(where)
     try:
         show(stack.up(where))
         print(
@@ -39,9 +42,7 @@ def run(where: Place) -> int:
     except KeyboardInterrupt:
         print("\nStopping everything …", flush=True)
     finally:
-        # A second Ctrl-C must not leave half of it behind.
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        ignore_signals()
         stack.down(where)
     print("Stopped. Nothing is left running; make reset forgets what it knows.", flush=True)
     return 0
@@ -49,6 +50,7 @@ def run(where: Place) -> int:
 
 def up(where: Place) -> int:
     begun = time.monotonic()
+    stack.refuse_to_move(where)
     show(stack.up(where))
     print(f"\nReady after {time.monotonic() - begun:.0f} s. Stop it with: make down", flush=True)
     return 0
@@ -66,7 +68,21 @@ def reset(where: Place) -> int:
     return 0
 
 
+def fault(where: Place, words: Sequence[str]) -> int:
+    if keeping.keeper_of(where.directory) is None:
+        print("The demo is not running. Start it: make demo-up", file=sys.stderr)
+        return 1
+    return faults.break_something(stack.lab_of(where), words)
+
+
+def ignore_signals() -> None:
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def interrupt(_number: int, _frame: object) -> None:
+    """Once: a second Ctrl-C must not leave half of it behind."""
+    ignore_signals()
     raise KeyboardInterrupt
 
 
@@ -78,18 +94,18 @@ def main(arguments: Sequence[str]) -> int:
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("run", "up", "down", "reset"):
         commands.add_parser(name)
-    fault = commands.add_parser("fault", help="break something")
-    fault.add_argument("words", nargs="*", metavar="WORD", help="as in: freeze pgpool-2")
+    breaking = commands.add_parser("fault", help="break something")
+    breaking.add_argument("words", nargs="*", metavar="WORD", help="as in: freeze pgpool-2")
     choice = parser.parse_args(arguments)
     where = Place(choice.root.absolute())
     # For the children; it is by this that a later start finds what a killed one left.
     os.environ[MARK] = str(where.directory)
     # SIGINT too: a shell that starts it in the background has it ignored, and Python leaves that so.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in SIGNALS:
         signal.signal(number, interrupt)
     try:
         if choice.command == "fault":
-            return faults.break_something(stack.lab_of(where), choice.words)
+            return fault(where, choice.words)
         return {"run": run, "up": up, "down": down, "reset": reset}[choice.command](where)
     except KeyboardInterrupt:
         return 130

@@ -52,7 +52,7 @@ def break_something(lab: Lab, words: Sequence[str]) -> int:
     if not words:
         return 0
     if len(words) != 2 or words[0] not in KINDS:
-        print(f"Say what and to whom, as in: freeze pgpool-2. What: {', '.join(KINDS)}.", file=sys.stderr)
+        print(f"Say what and to whom, as in: freeze pgpool-2. What: {', '.join(KINDS)}; repair.", file=sys.stderr)
         return 2
     action(lab, words[0])(words[1])
     print(f"{words[0]} {words[1]}: done.")

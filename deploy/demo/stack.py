@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +18,23 @@ from deploy.lab import Lab
 from deploy.own_servers import OwnPostgres, OwnRedis
 
 PGPOOL_COUNT = 3
+
+
+class RunsElsewhere(RuntimeError):
+    """The demo runs already, on another port than LIFEGUARD_PORT asks for."""
+
+    def __init__(self, port: int, wanted: int) -> None:
+        there, way_out = f"on port {port}", f"make down; LIFEGUARD_PORT={wanted} make demo"
+        super().__init__(f"the demo runs already, {there}. To move it: {way_out}")
+
+
+def refuse_to_move(where: Place, *, environ: Mapping[str, str] = os.environ) -> None:
+    """Before anything is touched: a wish for another port must not stop what runs."""
+    wanted, settings = place.wanted_web_port(environ), place.load(where)
+    if wanted is None or settings is None or wanted == settings.web_port:
+        return
+    if keeping.keeper_of(where.directory) is not None:
+        raise RunsElsewhere(settings.web_port, wanted)
 
 
 @contextmanager

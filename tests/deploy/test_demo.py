@@ -1,7 +1,9 @@
 """The demo's choices that need no servers: ports, secrets, configuration, what is registered."""
 
 import configparser
+import os
 import shlex
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -10,7 +12,8 @@ from typing import Any
 import pytest
 
 from deploy import machine
-from deploy.demo import dashboard, place, programs, stack
+from deploy.demo import __main__ as commands
+from deploy.demo import dashboard, keeping, place, programs, stack
 from deploy.demo.place import Place
 from deploy.own_servers import OwnPostgres, OwnRedis
 
@@ -94,6 +97,35 @@ def test_a_port_asked_for_that_is_in_use_is_refused(where: Place) -> None:
 
         with pytest.raises(place.PortTaken, match=f"port {port} is in use"):
             place.choose(where, environ={"LIFEGUARD_PORT": str(port)})
+
+
+def test_a_running_demo_is_not_moved_to_another_port_and_goes_on(where: Place) -> None:
+    there = place.choose(where, environ={}).web_port
+    stack.refuse_to_move(where, environ={"LIFEGUARD_PORT": "20001"})  # nothing runs yet: it may be started there
+    keeping.note_keeper(where, os.getpid())
+
+    stack.refuse_to_move(where, environ={"LIFEGUARD_PORT": str(there)})
+    stack.refuse_to_move(where, environ={})
+    with pytest.raises(stack.RunsElsewhere, match=f"runs already, on port {there}. To move it: make down; LIFEGUARD"):
+        stack.refuse_to_move(where, environ={"LIFEGUARD_PORT": str(there - 1)})
+
+
+def test_a_second_ctrl_c_does_not_disturb_what_the_first_began() -> None:
+    before = {number: signal.getsignal(number) for number in commands.SIGNALS}
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            commands.interrupt(signal.SIGINT, None)
+
+        os.kill(os.getpid(), signal.SIGINT)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def test_nothing_is_broken_in_a_demo_that_does_not_run(where: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.fault(where, ["start", "pg1"]) == 1
+
+    assert "not running. Start it: make demo-up" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["0", "65536", "80a", "-1", "1e3"])

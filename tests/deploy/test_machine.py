@@ -192,15 +192,14 @@ def test_a_run_that_was_killed_is_cleared_away_by_the_next() -> None:
     command = [sys.executable, "-m", "deploy.teststack", "run", "--no-servers", "--", sys.executable, "-c", code]
     killed = subprocess.Popen(command, cwd=teststack.CLONE, stdout=subprocess.PIPE, text=True)
     assert killed.stdout is not None
-    test = processes.process(int(killed.stdout.readline()))
+    test_pid = int(killed.stdout.readline())
     killed.kill()
     killed.wait()
-    assert test is not None
-    assert test.is_alive
+    assert processes.process(test_pid) is not None
 
     teststack.run(["true"], with_servers=False)
 
-    assert not test.is_alive
+    assert processes.process(test_pid) is None
     assert not list(teststack.RUNS.glob(f"{killed.pid}-*"))
     killed.stdout.close()
 
