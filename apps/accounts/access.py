@@ -4,14 +4,16 @@ import ipaddress
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
+from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
@@ -80,15 +82,25 @@ def page(role: str = Role.VIEWER) -> Callable[[Callable[..., HttpResponse]], Cal
     def gate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @wraps(view)
         def guarded(request: HttpRequest, organisation: str, **kwargs: Any) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return to_sign_in(request)
             caller = caller_for(request, organisation)
             # Before the role is looked at: the page that refuses has a frame too.
             request.caller = caller  # type: ignore[attr-defined]  # the frame of the page shows who is signed in
             caller.require(role)
             return view(request, caller, **kwargs)
 
-        return cast("Callable[..., HttpResponse]", login_required(guarded))
+        return guarded
 
     return gate
+
+
+def to_sign_in(request: HttpRequest) -> HttpResponse:
+    """To the sign-in page and back. A fragment takes its whole page there: it would show the sign-in page inside."""
+    asked = HtmxDetails(request)
+    if not asked:
+        return redirect_to_login(request.get_full_path())
+    return HttpResponseClientRedirect(redirect_to_login(asked.current_url_abs_path or "/").url)
 
 
 def caller_of(request: Request) -> Caller:

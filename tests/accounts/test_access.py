@@ -16,6 +16,21 @@ def test_who_is_not_signed_in_is_sent_to_sign_in(organisation, path):
     assert Client().get(path)["Location"] == f"/accounts/login/?next={path}"
 
 
+@pytest.mark.parametrize(
+    ("shown_at", "comes_back_to"),
+    [
+        ("http://testserver/o/acme/clusters/orders/?window=300", "/o/acme/clusters/orders/%3Fwindow%3D300"),
+        ("https://elsewhere.example/o/acme/", "/"),
+    ],
+)
+def test_a_page_whose_session_ended_goes_to_sign_in_as_a_whole_and_back(organisation, shown_at, comes_back_to):
+    fragment = Client().get("/o/acme/fleet/sidebar/", headers={"HX-Request": "true", "HX-Current-URL": shown_at})
+
+    assert fragment.status_code == 200
+    assert fragment["HX-Redirect"] == f"/accounts/login/?next={comes_back_to}"
+    assert fragment.content == b""
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_a_member_of_another_organisation_finds_nothing(organisation, other_organisation, client_for, path):
     answer = client_for("admin", of=other_organisation).get(path)
