@@ -120,6 +120,21 @@ def test_right_after_a_change_nothing_is_called_off(cluster: Cluster, seconds: i
     assert [node["observed_share"] for node in found["nodes"]] == [0, 0.9, 0.1]
 
 
+@pytest.mark.parametrize(("seconds", "is_marked"), [(30, False), (90, True)])
+def test_a_pgpool_that_is_off_is_marked_once_it_would_be_a_warning(
+    cluster: Cluster, seconds: int, is_marked: bool
+) -> None:
+    first, second = cluster.instances.order_by("name")
+    count(first, {1: 25, 2: 75}, sessions=100, window_s=seconds)
+    count(second, {1: 90, 2: 10}, sessions=100, window_s=seconds)
+    NodeLatest.objects.update(weight_since=ago(seconds))
+
+    seen = overview(cluster=cluster, window_s=300, now=NOW)
+
+    assert [one["state"] for one in seen["distribution"]["per_instance"]] == ["follows", "off"]
+    assert [one["is_off"] for one in seen["instances"]] == [False, is_marked]
+
+
 def test_before_two_samples_nothing_is_claimed(cluster: Cluster) -> None:
     found = distribution(cluster=cluster, window_s=300, now=NOW)
 

@@ -7,7 +7,7 @@ from apps.clusters.domain import ribbons
 from apps.clusters.history import window_counts
 from apps.clusters.models import Cluster, ClusterEvent, InstanceLatest
 from apps.clusters.queries.distribution import DistributionAnswer, InstanceDistribution, NodeShare, distribution_of
-from apps.clusters.queries.health import Freshness, Health, freshness_of, health_of
+from apps.clusters.queries.health import TROUBLE_AFTER_S, Freshness, Health, freshness_of, health_of
 from apps.clusters.queries.sight import BackendSight, InstanceSight, Sight, sight_of
 
 
@@ -157,7 +157,7 @@ def _instance(one: InstanceSight, counted: InstanceDistribution | None, judged: 
         "reason": row.reason if row else "not asked yet",
         "reads_per_s": _rate(counted["reads"], judged) if counted else None,
         "sessions": counted["sessions"] if counted else None,
-        "is_off": bool(counted and counted["state"] == "off"),
+        "is_off": bool(counted and counted["state"] == "off" and judged["seconds"] >= TROUBLE_AFTER_S),
         "answered_at": row.answered_at if row else None,
         "probe_ms": row.probe_ms if row else None,
         "children_used": row.children_used if row else None,
