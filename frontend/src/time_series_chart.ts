@@ -49,6 +49,7 @@ export class TimeSeriesChart extends HTMLElement {
     this.toggle.type = "button";
     this.nameToggle();
     this.plot.setAttribute("role", "img");
+    this.plot.setAttribute("aria-label", `${this.label()}: loading.`);
     this.setAttribute("aria-busy", "true");
     this.replaceChildren(this.values, this.plot, this.table);
     this.listening = new AbortController();
@@ -89,6 +90,10 @@ export class TimeSeriesChart extends HTMLElement {
       compareLabel: given("compare-label"),
       subject: given("subject"),
     };
+  }
+
+  private label(): string {
+    return this.getAttribute("label") ?? "Chart";
   }
 
   private windowS(): number {
@@ -137,6 +142,7 @@ export class TimeSeriesChart extends HTMLElement {
     console.error(text, error);
     this.removeAttribute("aria-busy");
     this.plot.querySelector(".sk")?.remove();
+    if (this.fetchedMs === 0) this.plot.setAttribute("aria-label", `${this.label()}: ${text}`);
     this.problem?.remove();
     this.problem = problemNote(text, () => void this.load());
     this.append(this.problem);
@@ -246,8 +252,8 @@ export class TimeSeriesChart extends HTMLElement {
     const layers = this.layers();
     if (tS !== null) fillReadout(this.values, layers, tS);
     const place = this.placeOfTime();
-    if (place) place.textContent = tS === null ? "" : clockUtc(tS);
-    this.plot.setAttribute("aria-label", spokenSummary(this.getAttribute("label") ?? "Chart", layers, latest));
+    if (place) place.textContent = tS === null ? "" : `${clockUtc(tS)} UTC`;
+    this.plot.setAttribute("aria-label", spokenSummary(this.label(), layers, latest));
   }
 
   private nameToggle(): void {

@@ -31,14 +31,22 @@ export function figure(value: number | null, unit: string): string {
   if (value === null || !Number.isFinite(value)) return NOTHING;
   if (isShare(unit)) return `${plainNumber(value * 100, 1)}${SPACE}%`;
   if (isBytes(unit)) return byteCount(value);
-  const fractionDigits = Math.abs(value) >= 100 || Number.isInteger(value) ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const size = Math.abs(value);
+  // A rate above 10 needs no decimals: between two polls it moves by more.
+  const isWhole = size >= 100 || Number.isInteger(value) || (size >= 9.995 && unit.endsWith("/s"));
+  const fractionDigits = isWhole ? 0 : size >= 10 ? 1 : 2;
   return `${plainNumber(value, fractionDigits)}${SPACE}${unit}`;
 }
+
+/** Written out, longer figures would not fit beside an axis. */
+const COMPACT_FROM = 100_000;
 
 /** A mark of an axis: as short as it can be said. */
 export function axisFigure(value: number, unit: string): string {
   if (isShare(unit)) return `${plainNumber(value * 100, 0)}${SPACE}%`;
-  if (isBytes(unit)) return byteCount(value);
+  if (isBytes(unit)) return byteCount(value).replace(".0", "");
+  if (unit === "ms" && value >= 1000) return axisFigure(value / 1000, "s");
+  if (value >= COMPACT_FROM) return value.toLocaleString("en", { notation: "compact" });
   const fractionDigits = Number.isInteger(value) ? 0 : value < 0.1 ? 2 : 1;
   // Long units stand in the title of the panel; beside the axis they would not fit.
   return unit.length <= 2 ? `${plainNumber(value, fractionDigits)}${SPACE}${unit}` : plainNumber(value, fractionDigits);

@@ -19,6 +19,8 @@ describe("figures", () => {
     [null, "share", "–"],
     [0.2, "s", "0.20 s"],
     [12.4, "s", "12.4 s"],
+    [8.634, "reads/s", "8.63 reads/s"],
+    [86.34, "reads/s", "86 reads/s"],
     [4120, "reads/s", "4,120 reads/s"],
     [98_304, "bytes", "96 KiB"],
   ])("%s in %s is written %s", (value, unit, text) => {
@@ -34,6 +36,12 @@ describe("figures", () => {
     expect(axisFigure(5, "s")).toBe("5\u00a0s");
     expect(axisFigure(2000, "reads/s")).toBe("2,000");
     expect(axisFigure(0.5, "share")).toBe("50\u00a0%");
+    expect(axisFigure(500, "ms")).toBe("500\u00a0ms");
+    expect(axisFigure(1000, "ms")).toBe("1\u00a0s");
+    expect(axisFigure(2500, "ms")).toBe("2.5\u00a0s");
+    expect(axisFigure(512 * 1024 * 1024, "bytes")).toBe("512\u00a0MiB");
+    expect(axisFigure(99_000, "reads/s")).toBe("99,000");
+    expect(axisFigure(250_000, "reads/s")).toBe("250K");
   });
 
   test.each([
