@@ -122,7 +122,7 @@ def _found(rollout: Rollout, verified_at: datetime, now: datetime) -> Convergenc
     else:
         start = _start(verified_at, now)
         overall = _finding(judged, window_counts(cluster=rollout.cluster, start=start, end=now), start)
-    return {**overall, "instances": _instances(judged, (before or {}).get("instances", {}))}
+    return {**overall, "instances": _instances(judged, before.get("instances", {}) if before else {})}
 
 
 def _instances(judged: _Judged, before: Mapping[str, Finding]) -> dict[str, Finding]:
