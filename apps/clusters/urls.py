@@ -14,6 +14,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/happened/", detail.cluster_happened, name="cluster-happened"),
     path("clusters/<slug:slug>/events/", detail.cluster_events, name="cluster-events"),
     path("clusters/<slug:slug>/history/", detail.cluster_history, name="cluster-history"),
+    path("clusters/<slug:slug>/revisions/<int:number>/", detail.cluster_revision, name="cluster-revision"),
     path("clusters/<slug:slug>/weights/", weights.weights_editor, name="cluster-weights"),
     path("clusters/<slug:slug>/weights/preview/", weights.weights_preview, name="cluster-weights-preview"),
     path("clusters/<slug:slug>/settings/", settings.cluster_settings, name="cluster-settings"),

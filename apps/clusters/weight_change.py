@@ -14,7 +14,17 @@ from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollou
 from apps.clusters.revisions import Difference, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.rollout_rows import RolloutRunning
 
-__all__ = ["BaseChanged", "PreviewAnswer", "RolloutRunning", "WeightsRefused", "preview", "request_weights"]
+__all__ = [
+    "BaseChanged",
+    "PreviewAnswer",
+    "PreviewLine",
+    "RolloutRunning",
+    "WeightsRefused",
+    "changed_lines",
+    "preview",
+    "preview_lines",
+    "request_weights",
+]
 
 KNOWN, LIVE = "known", "live"
 LONGEST_NOTE = 500
@@ -74,15 +84,26 @@ def preview(
 def _preview(config: LiveConfig, wanted: Wanted | None) -> InstancePreview:
     text = _new_file(config, wanted).text
     weights = revisions.weights_of(pgpool_conf.parse(text))
-    lines = pgpool_conf.line_diff(config.file.text, text)
+    lines = preview_lines(config.file.text, text)
     return {
         "instance": config.instance.name,
         "path": config.instance.delivery_path,
         "weights": revisions.plain(weights),
         "shares": {str(node_id): share for node_id, share in shares(weights).items()},
-        "changed_lines": sum(line.sign == "+" for line in lines) or sum(line.sign == "-" for line in lines),
-        "lines": [{"sign": line.sign, "number": line.new_no or line.old_no, "text": line.text} for line in lines],
+        "changed_lines": changed_lines(lines),
+        "lines": lines,
     }
+
+
+def preview_lines(before: str, after: str) -> list[PreviewLine]:
+    """The diff of two texts of a pgpool.conf as people are shown it."""
+    lines = pgpool_conf.line_diff(before, after)
+    return [{"sign": line.sign, "number": line.new_no or line.old_no, "text": line.text} for line in lines]
+
+
+def changed_lines(lines: Sequence[PreviewLine]) -> int:
+    """Lines that are new or other ones, or those that go where none comes."""
+    return sum(line["sign"] == "+" for line in lines) or sum(line["sign"] == "-" for line in lines)
 
 
 def _summary(shown: Sequence[InstancePreview]) -> str:

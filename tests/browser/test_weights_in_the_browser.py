@@ -53,7 +53,7 @@ def test_sliders_always_add_up_respect_locks_and_presets(visit: Callable[..., Vi
     row(page, 0).locator("input[name]").fill("10")
     row(page, 0).locator("input[name]").press("Tab")
     assert percents(page) == [10, 45, 45]
-    page.get_by_role("button", name="Back to current").click()
+    page.get_by_role("button", name="Reset to what runs now").click()
     assert percents(page) == [0, 50, 50]
 
 
@@ -91,7 +91,11 @@ def test_moved_weights_are_shown_as_a_diff_rolled_out_verified_followed_and_take
     expect(page.locator("#happened")).to_contain_text("verified on pgpool-1, pgpool-2, pgpool-3")
 
     page.goto(rollout_url)
+    expect(page.locator("#changes .diff .add").first).to_contain_text("backend_weight1 = 0")
+    page.get_by_role("link", name="Roll back 3 instances").click()
+    expect(page.locator(".diff .del").first).to_contain_text("backend_weight1 = 0")
     page.get_by_role("button", name="Roll back 3 instances").click()
+    expect(page).not_to_have_url(re.compile(r"/rollback/$"))
     expect(page).not_to_have_url(rollout_url)
     expect(verdict).to_have_attribute("data-rollout-state", "verified")
     assert {name: restored.shown_shares(name) for name in NAMES} == dict.fromkeys(NAMES, FIRST_SHARES)

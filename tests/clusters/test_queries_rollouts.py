@@ -9,7 +9,8 @@ import pytest
 from apps.accounts.access import Caller
 from apps.accounts.models import Organisation
 from apps.clusters.models import Cluster, ConfigRevision, RevisionFile, Rollout, RolloutLog, RolloutStep
-from apps.clusters.queries.rollouts import organisation_rollouts, revision_answers, rollout_answer, rollout_answers
+from apps.clusters.queries.revision_history import revision_answers
+from apps.clusters.queries.rollouts import organisation_rollouts, rollout_answer, rollout_answers
 from tests.clusters.seen_cluster import NOW, register
 
 pytestmark = pytest.mark.django_db
@@ -75,7 +76,9 @@ def test_a_verified_rollout_is_told_whole(cluster: Cluster, caller: Callable[...
 
     assert (found["state"], found["converged"]) == ("verified", False)
     assert found["sentence"] == "Verified on 2 pgpools. The reads follow as sessions turn over."
-    assert (found["weights_before_text"], found["weights_text"]) == ("0 / 1 / 1", "0 / 1 / 3")
+    assert found["change_text"] == "pg1 0 %, pg2 50 %, pg3 50 % → 0 %, 25 %, 75 %"
+    assert found["rollback_text"] == "pg1 0 %, pg2 25 %, pg3 75 % → 0 %, 50 %, 50 %"
+    assert (found["integers_before_text"], found["integers_text"]) == ("0 / 1 / 1", "0 / 1 / 3")
     assert found["weights_before"] == {"pgpool-1": BEFORE, "pgpool-2": BEFORE}
     assert [(step["instance"], step["az"], step["state"]) for step in found["steps"]] == [
         ("pgpool-1", "us-east-1a", "verified"),
@@ -85,6 +88,25 @@ def test_a_verified_rollout_is_told_whole(cluster: Cluster, caller: Callable[...
     assert [line["text"] for line in found["log"]] == ["File written."]
     assert (found["touched"], found["can_roll_back"], found["can_cancel"]) == (2, True, False)
     assert "hunter2" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("follows", "the reads follow."),
+        ("within_noise", "the reads are within noise of the weights: 75 sessions allow ±10 points."),
+    ],
+)
+def test_reads_that_are_only_within_noise_are_called_so(
+    cluster: Cluster, caller: Callable[..., Caller], state: str, said: str
+) -> None:
+    node = {"node_id": 1, "effective_share": 0.25, "low": 0.152, "high": 0.348}  # 1.96 * sqrt(0.25 * 0.75 / 75)
+    finding = {"state": state, "evidence": "75 sessions", "nodes": [node]}
+    rollout = rolled_out(cluster, [VERIFIED, VERIFIED], converged_at=NOW, convergence=finding)
+
+    found = rollout_answer(rollout=rollout, caller=caller("viewer"), now=NOW)
+
+    assert found["sentence"] == f"Verified on 2 pgpools, and {said}"
 
 
 def test_a_viewer_may_take_nothing_back(cluster: Cluster, caller: Callable[..., Caller]) -> None:
@@ -109,12 +131,12 @@ def test_a_running_rollout_shows_where_it_is(cluster: Cluster, caller: Callable[
     ("step", "doing", "within_s"),
     [
         ({}, "comparing its file with the expected one", None),
-        ({"state": "written", "written_at": NOW}, "asking it to reload", 6),  # the last of 2 s begins within 4 s
-        ({"state": "reloaded", "reloaded_at": NOW}, "reading back what it uses", 14.3),  # two of 7 s, 0.3 s apart
+        ({"state": "written", "written_at": NOW}, "asking it to reload", 6.5),  # 3 of 1.5 s, 1 s apart
+        ({"state": "reloaded", "reloaded_at": NOW}, "reading back what it uses", 15.6),  # 3 of 5 s, 0.3 s apart
         (
             {"state": "reloaded", "reloaded_at": NOW, "attempts": 2, "error": "no answer"},
             "reading back what it uses, once more",
-            14.3,
+            15.6,
         ),
         ({"state": "restore_pending"}, "asking whether it uses the old file", None),
     ],
@@ -208,7 +230,7 @@ def test_a_list_takes_as_many_statements_for_many_rollouts_as_for_one(
         rolled_out(cluster, [VERIFIED, VERIFIED], number=number)
     viewer = caller("viewer")
 
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         assert len(rollout_answers(cluster=cluster, caller=viewer, before=None, limit=50, now=NOW)) == 6
 
 
@@ -218,7 +240,8 @@ def test_revisions_name_the_rollouts_that_carried_them(cluster: Cluster) -> None
 
     found = revision_answers(cluster=cluster, before=2, limit=5)
 
-    assert [(one["number"], one["rollouts"], one["weights_text"]) for one in found] == [(1, [first.pk], "0 / 1 / 3")]
+    told = "pg1 0 %, pg2 25 %, pg3 75 %"
+    assert [(one["number"], one["rollouts"], one["weights_text"]) for one in found] == [(1, [first.pk], told)]
 
 
 def test_weights_that_differ_are_told_per_pgpool(cluster: Cluster) -> None:
@@ -227,4 +250,5 @@ def test_weights_that_differ_are_told_per_pgpool(cluster: Cluster) -> None:
 
     found = revision_answers(cluster=cluster, before=None, limit=5)[0]
 
-    assert found["weights_text"] == "pgpool-1 0 / 1 / 3; pgpool-2 0 / 1 / 1"
+    assert found["weights_text"] == "pgpool-1: pg1 0 %, pg2 25 %, pg3 75 %; pgpool-2: pg1 0 %, pg2 50 %, pg3 50 %"
+    assert found["integers_text"] == "pgpool-1: 0 / 1 / 3; pgpool-2: 0 / 1 / 1"

@@ -16,6 +16,7 @@ FILLED = {
     "<slug:slug>": "orders",
     "<str:name>": "pgpool-1",
     "<int:pk>": "1",
+    "<int:number>": "1",
     "<int:token_id>": "1",
     "<int:node_id>": "0",
 }

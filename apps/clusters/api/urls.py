@@ -17,6 +17,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/weights/", weights.WeightsView.as_view(), name="api-weights"),
     path("clusters/<slug:slug>/weights/preview/", weights.PreviewView.as_view(), name="api-weights-preview"),
     path("clusters/<slug:slug>/revisions/", weights.RevisionsView.as_view(), name="api-revisions"),
+    path("clusters/<slug:slug>/revisions/<int:number>/", weights.RevisionView.as_view(), name="api-revision"),
     path("clusters/<slug:slug>/rollouts/", weights.ClusterRolloutsView.as_view(), name="api-cluster-rollouts"),
     path("rollouts/<int:pk>/", weights.RolloutView.as_view(), name="api-rollout"),
     path("rollouts/<int:pk>/rollback/", weights.RollbackView.as_view(), name="api-rollout-rollback"),

@@ -11,7 +11,7 @@ from apps.accounts.access import caller_of
 from apps.clusters import rollouts, weight_change
 from apps.clusters.api import reading, refusals, shapes
 from apps.clusters.api.inputs import WeightsInput
-from apps.clusters.queries import editing, lookup
+from apps.clusters.queries import editing, lookup, revision_history
 from apps.clusters.queries import rollouts as rollout_queries
 
 
@@ -74,15 +74,26 @@ class RevisionsView(APIView):
     @extend_schema(
         operation_id="clusters_revisions",
         parameters=[shapes.BEFORE, shapes.LIMIT],
-        responses=shapes.page_of(rollout_queries.RevisionAnswer, 400, 404),
+        responses=shapes.page_of(revision_history.RevisionAnswer, 400, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
         """Revisions of the configuration, latest first."""
         cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
         before, limit = reading.page_bounds(request)
-        found = rollout_queries.revision_answers(cluster=cluster, before=before, limit=limit + 1)
+        found = revision_history.revision_answers(cluster=cluster, before=before, limit=limit + 1)
         older = found[limit - 1]["number"] if len(found) > limit else None
         return Response({"results": found[:limit], "next": reading.next_page(request, before=older)})
+
+
+class RevisionView(APIView):
+    @extend_schema(
+        operation_id="clusters_revisions_read", responses=shapes.answer(revision_history.RevisionDetail, 404)
+    )
+    def get(self, request: Request, slug: str, number: int) -> Response:
+        """One revision by its number: what it changed in every pgpool.conf, and the files, all secrets masked."""
+        cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
+        revision = lookup.revision_of(cluster=cluster, number=number)
+        return Response(revision_history.revision_detail(revision=revision))
 
 
 class ClusterRolloutsView(APIView):

@@ -3,7 +3,7 @@
 from django.http import Http404
 
 from apps.accounts.access import Caller
-from apps.clusters.models import Cluster, PgpoolInstance, Rollout
+from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
 
 
 def cluster_of(*, caller: Caller, slug: str) -> Cluster:
@@ -21,6 +21,13 @@ def rollout_of(*, caller: Caller, pk: int) -> Rollout:
     if rollout is None:
         raise Http404(f"{caller.organisation.name} has no rollout {pk}.")
     return rollout
+
+
+def revision_of(*, cluster: Cluster, number: int) -> ConfigRevision:
+    revision = ConfigRevision.objects.select_related("cluster").filter(cluster=cluster, number=number).first()
+    if revision is None:
+        raise Http404(f"{cluster.name} has no revision {number}.")
+    return revision
 
 
 def instance_of(*, cluster: Cluster, name: str) -> PgpoolInstance:

@@ -1,6 +1,7 @@
 """Where the reads stand after a rollout, over all pgpools and at each, with its place kept before anything is known."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import TypedDict
 
 from apps.clusters.convergence import ConvergedNode, Finding
@@ -9,10 +10,11 @@ from apps.clusters.queries.rollouts import RolloutAnswer
 
 
 class ReadsGroup(TypedDict):
-    """One part of the table: the cluster as a whole, or one pgpool."""
+    """One part of the table: the cluster as a whole, or one pgpool. as_of: when it was judged latest."""
 
     title: str
     evidence: str
+    as_of: datetime | None
     nodes: list[ConvergedNode]
 
 
@@ -32,7 +34,8 @@ def reads_groups(answer: RolloutAnswer, names: Mapping[int, str]) -> list[ReadsG
 
 def _group(title: str, finding: Finding | None, weights: Mapping[str, float], names: Mapping[int, str]) -> ReadsGroup:
     if finding is not None:
-        return {"title": title, "evidence": finding["evidence"], "nodes": finding["nodes"]}
+        as_of = datetime.fromisoformat(finding["end"])
+        return {"title": title, "evidence": finding["evidence"], "as_of": as_of, "nodes": finding["nodes"]}
     try:
         wanted = shares({int(node_id): weight for node_id, weight in weights.items()})
     except WeightError:
@@ -49,4 +52,4 @@ def _group(title: str, finding: Finding | None, weights: Mapping[str, float], na
         }
         for node_id, name in sorted(names.items())
     ]
-    return {"title": title, "evidence": "nothing counted yet", "nodes": nodes}
+    return {"title": title, "evidence": "nothing counted yet", "as_of": None, "nodes": nodes}

@@ -5,6 +5,7 @@ from typing import Any
 
 from apps.clusters.convergence import Finding
 from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
+from apps.clusters.domain.routing import RoutingState
 from apps.clusters.domain.routing_words import listed
 from apps.clusters.models import Rollout, RolloutStep
 
@@ -19,7 +20,7 @@ def sentence(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
         return _under_way(rollout, steps, verified)
     if rollout.state == _State.VERIFIED:
         if rollout.converged_at is not None:
-            return f"Verified on {pgpools}, and the reads follow."
+            return f"Verified on {pgpools}, and the reads {_standing(rollout.convergence)}."
         return f"Verified on {pgpools}. The reads follow as sessions turn over."
     if rollout.state == _State.ROLLED_BACK:
         return "Halted: every touched pgpool uses its old file again."
@@ -31,6 +32,15 @@ def sentence(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
     if verified:
         return f"Failed on {listed([step.instance_name for step in steps if step.state == 'failed'])}."
     return "Failed before anything was written."
+
+
+def _standing(finding: Finding | None) -> str:
+    """How near the reads came to the weights when they were judged to follow."""
+    if finding is None or finding["state"] != RoutingState.WITHIN_NOISE:
+        return "follow"
+    room = _room(finding)
+    allow = "" if room is None else f": {finding['evidence']} allow ±{room * 100:.0f} points"
+    return f"are within noise of the weights{allow}"
 
 
 _CERTAIN = {RolloutStep.State.VERIFIED, RolloutStep.State.RESTORED}
@@ -71,14 +81,6 @@ def doing(step: RolloutStep, action: StepAction) -> str:
     return f"{_DOING[type(action)]}{', once more' if tried else ''}"
 
 
-def weights_text(weights: Mapping[str, Mapping[str, float]]) -> str:
-    """0 / 1 / 3, or per pgpool where they differ."""
-    texts = {name: _ratio(by_node) for name, by_node in weights.items()}
-    if len(set(texts.values())) == 1:
-        return next(iter(texts.values()))
-    return "; ".join(f"{name} {text}" for name, text in texts.items())
-
-
 def read_back_text(receipt: Mapping[str, Any]) -> str:
     """The shares that were read back, as 0 / 25 / 75 %; empty before."""
     shares = (receipt.get("read_back") or {}).get("lb_weight") or {}
@@ -95,12 +97,18 @@ def reads_text(finding: Finding | None) -> str:
     shown = [one for one in finding["nodes"] if one["effective_share"] > 0 or (one["observed_share"] or 0) > 0.01]
     observed = " / ".join(f"{(one['observed_share'] or 0) * 100:.1f}" for one in shown)
     wanted = " / ".join(f"{one['effective_share'] * 100:.0f}" for one in shown)
+    room = _room(finding)
+    return f"{observed} vs {wanted} %{'' if room is None else f', ±{room * 100:.0f}'}"
+
+
+def _room(finding: Finding) -> float | None:
+    """How far chance may move a share at most, 0..1."""
     rooms = [
-        max(one["high"] - one["effective_share"], one["effective_share"] - one["low"])
-        for one in shown
-        if one["high"] is not None and one["low"] is not None
+        max(node["high"] - node["effective_share"], node["effective_share"] - node["low"])
+        for node in finding["nodes"]
+        if node["high"] is not None and node["low"] is not None
     ]
-    return f"{observed} vs {wanted} %{f', ±{max(rooms) * 100:.0f}' if rooms else ''}"
+    return max(rooms, default=None)
 
 
 def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) -> str:
@@ -113,13 +121,6 @@ def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) ->
     if rollout.state == _State.PAUSED:
         return f"Paused: {verified} of {_counted(len(steps))} verified."
     return f"Rolling out: {verified} of {_counted(len(steps))} verified."
-
-
-def _ratio(by_node: Mapping[str, float]) -> str:
-    return " / ".join(
-        f"{by_node[node_id]:g}" if by_node[node_id] < 1e6 else str(by_node[node_id])
-        for node_id in sorted(by_node, key=int)
-    )
 
 
 def _counted(pgpools: int) -> str:

@@ -1,4 +1,4 @@
-"""Rollouts and revisions: how far each is, what it did to every pgpool, and whether it can be taken back."""
+"""Rollouts: how far each is, what it did to every pgpool, and whether it can be taken back."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -12,8 +12,9 @@ from apps.clusters import revisions, rollout_rows, rollout_steps
 from apps.clusters.convergence import Convergence, Finding
 from apps.clusters.domain import pgpool_conf, rollout_plan
 from apps.clusters.domain.rollout_plan import Action, Finish, Wait
-from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout, RolloutStep
-from apps.clusters.queries import rollout_words
+from apps.clusters.models import Cluster, PgpoolInstance, Rollout, RolloutStep
+from apps.clusters.queries import rollout_words, weight_words
+from apps.clusters.queries.weight_words import backend_names
 
 Weights = dict[str, dict[str, float]]
 
@@ -55,7 +56,11 @@ class LogLine(TypedDict):
 
 
 class RolloutAnswer(TypedDict):
-    """state: is the configuration verified; converged: do the reads follow. Lists leave log and weights_before out."""
+    """state: is the configuration verified; converged: do the reads follow.
+
+    weights_text, change_text, rollback_text: shares of new sessions; integers_text: backend_weight in pgpool.conf.
+    Lists leave out the log and all of before.
+    """
 
     id: int
     cluster: str
@@ -79,6 +84,10 @@ class RolloutAnswer(TypedDict):
     weights_after: Weights
     weights_before_text: str
     weights_text: str
+    change_text: str
+    rollback_text: str
+    integers_before_text: str
+    integers_text: str
     touched: int
     can_roll_back: bool
     can_cancel: bool
@@ -87,26 +96,15 @@ class RolloutAnswer(TypedDict):
     log: list[LogLine]
 
 
-class RevisionAnswer(TypedDict):
-    """weights: instance name -> node_id -> weight; rollouts: ids of those that carried it."""
-
-    id: int
-    number: int
-    origin: str
-    note: str
-    author: str
-    created_at: datetime
-    weights: Weights
-    weights_text: str
-    rollouts: list[int]
-
-
 def rollout_answer(*, rollout: Rollout, caller: Caller, now: datetime) -> RolloutAnswer:
     """One rollout with its log. It is read afresh: the caller's object may be older than the workers' rows."""
     current = _whole(Rollout.objects.filter(pk=rollout.pk)).get()
     answer = _answer(current, caller, has_active=current.cluster_id in _busy([current.cluster_id]), now=now)
-    before = _weights_before(current)
-    answer["weights_before"], answer["weights_before_text"] = before, rollout_words.weights_text(before)
+    before, names = _weights_before(current), backend_names(cluster=current.cluster)
+    answer["weights_before"], answer["weights_before_text"] = before, weight_words.shares_text(before, names)
+    answer["change_text"] = weight_words.change_text(before, current.revision.weights, names)
+    answer["rollback_text"] = weight_words.change_text(current.revision.weights, before, names)
+    answer["integers_before_text"] = weight_words.integers_text(before)
     answer["log"] = [
         {"at": line.at, "instance": line.instance_name, "text": line.text, "is_problem": line.is_problem}
         for line in current.log.order_by("pk")
@@ -126,28 +124,6 @@ def organisation_rollouts(*, caller: Caller, before: int | None, limit: int, now
     return _page(Rollout.objects.filter(cluster__organisation=caller.organisation), caller, before, limit, now)
 
 
-def revision_answers(*, cluster: Cluster, before: int | None, limit: int) -> list[RevisionAnswer]:
-    """Revisions of the cluster, latest first; before: only numbers below it."""
-    found = ConfigRevision.objects.filter(cluster=cluster).prefetch_related("rollouts").order_by("-number")
-    if before is not None:
-        found = found.filter(number__lt=before)
-    return [_revision(revision) for revision in found[:limit]]
-
-
-def _revision(revision: ConfigRevision) -> RevisionAnswer:
-    return {
-        "id": revision.pk,
-        "number": revision.number,
-        "origin": revision.origin,
-        "note": revision.note,
-        "author": revision.author_name,
-        "created_at": revision.created_at,
-        "weights": revision.weights,
-        "weights_text": rollout_words.weights_text(revision.weights),
-        "rollouts": sorted(rollout.pk for rollout in revision.rollouts.all()),
-    }
-
-
 def _page(
     found: QuerySet[Rollout], caller: Caller, before: int | None, limit: int, now: datetime
 ) -> list[RolloutAnswer]:
@@ -159,7 +135,7 @@ def _page(
 
 
 def _whole(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
-    return found.select_related("revision", "cluster").prefetch_related("steps__instance")
+    return found.select_related("revision", "cluster").prefetch_related("steps__instance", "cluster__backends")
 
 
 def _busy(cluster_ids: Iterable[int]) -> set[int]:
@@ -198,7 +174,11 @@ def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, now: datetime
         "weights_before": None,
         "weights_after": rollout.revision.weights,
         "weights_before_text": "",
-        "weights_text": rollout_words.weights_text(rollout.revision.weights),
+        "weights_text": weight_words.shares_text(rollout.revision.weights, backend_names(cluster=rollout.cluster)),
+        "change_text": "",
+        "rollback_text": "",
+        "integers_before_text": "",
+        "integers_text": weight_words.integers_text(rollout.revision.weights),
         "touched": sum(step.is_touched for step in steps),
         "can_roll_back": can_roll_back,
         "can_cancel": can_cancel,

@@ -13,7 +13,8 @@ from apps.accounts.roles import Role
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.queries.overview import EventAnswer, Overview, events, overview
-from apps.clusters.queries.rollouts import revision_answers, rollout_answers
+from apps.clusters.queries.revision_history import revision_answers, revision_detail
+from apps.clusters.queries.rollouts import rollout_answers
 
 # What people choose between on the overview: seconds -> words.
 WINDOWS = {300: "5 min", 900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h", 604800: "7 d"}
@@ -127,6 +128,16 @@ def cluster_history(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
             "revisions": revision_answers(cluster=cluster, before=None, limit=50),
         },
     )
+
+
+@require_GET
+@page()
+def cluster_revision(request: HttpRequest, caller: Caller, slug: str, number: int) -> HttpResponse:
+    """One revision: what it changed, and its files with every secret masked."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    revision = revision_detail(revision=lookup.revision_of(cluster=cluster, number=number))
+    context = {**cluster_context(caller, cluster, "history"), "revision": revision}
+    return render(request, "clusters/revision_detail.html", context)
 
 
 def children_unit(seen: Overview) -> str:

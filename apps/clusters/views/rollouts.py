@@ -1,10 +1,13 @@
 """Pages of rollouts: one with its matrix and log, the list of the organisation, roll back, cancel."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.paging import row_key
@@ -13,8 +16,10 @@ from apps.accounts.see_other import see_other
 from apps.clusters import rollouts, weight_change
 from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup
+from apps.clusters.queries.revision_history import rollout_diffs
 from apps.clusters.queries.rollout_reads import reads_groups
 from apps.clusters.queries.rollouts import organisation_rollouts, rollout_answer
+from apps.clusters.queries.weight_words import backend_names
 from apps.clusters.views.detail import cluster_context
 
 
@@ -30,7 +35,8 @@ def rollout_list(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_GET
 @page()
 def rollout_detail(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
-    return _answer(request, caller, pk, "clusters/rollout_detail.html")
+    diffs = rollout_diffs(rollout=lookup.rollout_of(caller=caller, pk=pk))
+    return _answer(request, caller, pk, "clusters/rollout_detail.html", {"diffs": diffs})
 
 
 @require_GET
@@ -40,18 +46,22 @@ def rollout_now(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     return _answer(request, caller, pk, "clusters/_rollout_now.html")
 
 
-def _answer(request: HttpRequest, caller: Caller, pk: int, template: str) -> HttpResponse:
+def _answer(
+    request: HttpRequest, caller: Caller, pk: int, template: str, extra: Mapping[str, Any] | None = None
+) -> HttpResponse:
     rollout = lookup.rollout_of(caller=caller, pk=pk)
     answer = rollout_answer(rollout=rollout, caller=caller, now=timezone.now())
-    names = {backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()}
-    context = {**cluster_context(caller, rollout.cluster, "history"), "rollout": answer}
-    context["reads"] = reads_groups(answer, names)
+    context = {**cluster_context(caller, rollout.cluster, "history"), "rollout": answer, **(extra or {})}
+    context["reads"] = reads_groups(answer, backend_names(cluster=rollout.cluster))
     return render(request, template, {**context, "is_active": rollout.state in Rollout.ACTIVE})
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 @page(Role.OPERATOR)
 def rollout_rollback(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
+    """Asked for: what rolling back would write. Posted: the rollout that does it."""
+    if request.method == "GET":
+        return _rollback_page(request, caller, pk)
     rollout = lookup.rollout_of(caller=caller, pk=pk)
     try:
         rollback = rollouts.request_rollback(caller=caller, rollout=rollout, now=timezone.now())
@@ -59,6 +69,17 @@ def rollout_rollback(request: HttpRequest, caller: Caller, pk: int) -> HttpRespo
         messages.error(request, str(error))
         return see_other("rollout", organisation=caller.organisation.slug, pk=pk)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollback.pk)
+
+
+def _rollback_page(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
+    rollout = lookup.rollout_of(caller=caller, pk=pk)
+    answer = rollout_answer(rollout=rollout, caller=caller, now=timezone.now())
+    context = {
+        **cluster_context(caller, rollout.cluster, "history"),
+        "rollout": answer,
+        "diffs": rollout_diffs(rollout=rollout, is_back=True) if answer["can_roll_back"] else [],
+    }
+    return render(request, "clusters/rollout_rollback.html", context)
 
 
 @require_POST

@@ -1,0 +1,139 @@
+"""Revisions afterwards: what each held, what it changed, and which rollouts carried it. Secrets are masked."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TypedDict
+
+from apps.clusters.domain import pgpool_conf
+from apps.clusters.domain.pgpool_conf import ConfigSyntaxError, IncludeUnsupported
+from apps.clusters.models import Cluster, ConfigRevision, RevisionFile, Rollout
+from apps.clusters.queries import weight_words
+from apps.clusters.queries.weight_words import backend_names
+from apps.clusters.weight_change import PreviewLine, changed_lines, preview_lines
+
+Weights = dict[str, dict[str, float]]
+
+
+class RevisionAnswer(TypedDict):
+    """weights: instance name -> node_id -> weight; weights_text: as shares; rollouts: ids of those that carried it."""
+
+    id: int
+    number: int
+    origin: str
+    origin_text: str
+    note: str
+    author: str
+    created_at: datetime
+    weights: Weights
+    weights_text: str
+    integers_text: str
+    rollouts: list[int]
+
+
+class RevisionChange(TypedDict):
+    """A parameter whose value differs; null where the file does not name it."""
+
+    instance: str
+    parameter: str
+    before: str | None
+    after: str | None
+
+
+class FileDiff(TypedDict):
+    """One pgpool.conf against another. changed_lines: of the new file, or lines that only went."""
+
+    instance: str
+    changed_lines: int
+    lines: list[PreviewLine]
+
+
+class RevisionFileAnswer(FileDiff):
+    """compared_with: the latest earlier revision that holds this pgpool; null: the file that was found there."""
+
+    compared_with: int | None
+    text: str
+
+
+class RevisionDetail(RevisionAnswer):
+    """changes and files: against the revision before."""
+
+    changes: list[RevisionChange]
+    files: list[RevisionFileAnswer]
+
+
+def revision_answers(*, cluster: Cluster, before: int | None, limit: int) -> list[RevisionAnswer]:
+    """Revisions of the cluster, latest first; before: only numbers below it."""
+    found = ConfigRevision.objects.filter(cluster=cluster).prefetch_related("rollouts").order_by("-number")
+    if before is not None:
+        found = found.filter(number__lt=before)
+    names = backend_names(cluster=cluster)
+    return [_revision(revision, names) for revision in found[:limit]]
+
+
+def revision_detail(*, revision: ConfigRevision) -> RevisionDetail:
+    """One revision with what it changed in every pgpool.conf, and the whole text of each."""
+    pairs = [(file, _earlier(revision, file)) for file in revision.files.order_by("instance_name")]
+    return {
+        **_revision(revision, backend_names(cluster=revision.cluster)),
+        "changes": [change for file, earlier in pairs for change in _changes(file, earlier)],
+        "files": [_file(file, earlier) for file, earlier in pairs],
+    }
+
+
+def rollout_diffs(*, rollout: Rollout, is_back: bool = False) -> list[FileDiff]:
+    """What the rollout carries to each pgpool against what was found there; is_back: what rolling it back would."""
+    files = [step.file for step in rollout.steps.select_related("file").order_by("position")]
+    return [
+        _diff(file.instance_name, file.text, file.base_text)
+        if is_back
+        else _diff(file.instance_name, file.base_text, file.text)
+        for file in files
+    ]
+
+
+def _revision(revision: ConfigRevision, names: weight_words.Names) -> RevisionAnswer:
+    return {
+        "id": revision.pk,
+        "number": revision.number,
+        "origin": revision.origin,
+        "origin_text": revision.get_origin_display(),
+        "note": revision.note,
+        "author": revision.author_name,
+        "created_at": revision.created_at,
+        "weights": revision.weights,
+        "weights_text": weight_words.shares_text(revision.weights, names),
+        "integers_text": weight_words.integers_text(revision.weights),
+        "rollouts": sorted(rollout.pk for rollout in revision.rollouts.all()),
+    }
+
+
+def _earlier(revision: ConfigRevision, file: RevisionFile) -> RevisionFile | None:
+    """The same pgpool in the latest revision before this one; by its name once it is no longer registered."""
+    found = RevisionFile.objects.filter(revision__cluster=revision.cluster_id, revision__number__lt=revision.number)
+    is_same = {"instance_name": file.instance_name} if file.instance_id is None else {"instance_id": file.instance_id}
+    return found.filter(**is_same).select_related("revision").order_by("-revision__number").first()
+
+
+def _changes(file: RevisionFile, earlier: RevisionFile | None) -> list[RevisionChange]:
+    try:
+        before = pgpool_conf.parse(file.base_text if earlier is None else earlier.text)
+        changes = pgpool_conf.semantic_diff(before, pgpool_conf.parse(file.text))
+    except (ConfigSyntaxError, IncludeUnsupported):
+        return []  # the lines still tell
+    return [
+        {"instance": file.instance_name, "parameter": each.name, "before": each.before, "after": each.after}
+        for each in changes
+    ]
+
+
+def _file(file: RevisionFile, earlier: RevisionFile | None) -> RevisionFileAnswer:
+    return {
+        **_diff(file.instance_name, file.base_text if earlier is None else earlier.text, file.text),
+        "compared_with": None if earlier is None else earlier.revision.number,
+        "text": pgpool_conf.mask_secrets(file.text),
+    }
+
+
+def _diff(instance_name: str, before: str, after: str) -> FileDiff:
+    lines: Sequence[PreviewLine] = preview_lines(before, after)
+    return {"instance": instance_name, "changed_lines": changed_lines(lines), "lines": list(lines)}
