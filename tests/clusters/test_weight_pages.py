@@ -36,7 +36,10 @@ def test_a_viewer_sees_the_weights_and_why_they_cannot_be_changed(acme: Scene) -
     answer = browser("viewer").get(PAGE)
 
     assert answer.status_code == 200
-    assert "You have viewer access to Orders; changing weights needs the role operator." in text_of(answer)
+    text = text_of(answer)
+    refusal = "You have viewer access to Orders; changing weights needs the role operator."
+    assert text.count(refusal) == 2  # among what is checked, and by the button
+    assert "Nothing stands against it" not in text
 
 
 @pytest.mark.parametrize("path", ["", "preview/"])
@@ -94,10 +97,6 @@ def test_weights_that_make_no_sense_come_back_with_the_reason(acme: Scene, typed
     assert not Rollout.objects.exists()
 
 
-def test_a_file_edited_by_hand_is_shown_and_taken_on_request(acme: Scene) -> None:
-    acme.edit_by_hand()
-    operator = browser("operator")
-
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
@@ -114,6 +113,10 @@ def test_a_note_too_long_and_an_unknown_base_are_refused_as_by_rest(
     assert said in unescape(text_of(answer))
     assert not Rollout.objects.exists()
 
+
+def test_a_file_edited_by_hand_is_shown_and_taken_on_request(acme: Scene) -> None:
+    acme.edit_by_hand()
+    operator = browser("operator")
 
     refused = operator.post(PAGE, QUARTERS)
     taken = operator.post(PAGE, {**QUARTERS, "base": "live"})
@@ -134,6 +137,35 @@ def test_an_observed_pgpool_is_never_written(acme: Scene) -> None:
     assert "pgpool-2: registered as observe only" in text_of(answer)
 
 
+def test_a_cluster_that_is_only_observed_is_not_offered_a_change(acme: Scene) -> None:
+    operator = browser("operator")
+    offered = text_of(operator.get("/o/acme/clusters/orders/"))
+    PgpoolInstance.objects.filter(name="pgpool-2").update(
+        delivery_kind="observe", delivery_path="", delivery_target=None
+    )
+
+    overview = text_of(operator.get("/o/acme/clusters/orders/"))
+    page = text_of(operator.get(PAGE))
+
+    assert "Change weights" in offered
+    assert "Change weights" not in overview
+    assert "See the weights" in overview
+    assert page.count("pgpool-2: observe only.") == 2  # among what is checked, and by the button
+    for contradiction in ("Nothing stands against it", "Reading the live files", "Reversible"):
+        assert contradiction not in page
+
+
+def test_a_change_that_nothing_blocks_says_so(acme: Scene) -> None:
+    now = timezone.now()
+    poll(acme.cluster, seen_at=now + timedelta(hours=1), since=now)
+
+    page = text_of(browser("operator").get(PAGE))
+
+    assert "Nothing stands against it" in page
+    assert "Reading the live files" in page
+    assert "Reload only, no restart, no dropped sessions. Reversible." in page
+
+
 def test_a_second_start_leads_to_the_rollout_that_is_running(acme: Scene) -> None:
     running = acme.request()
 
@@ -141,6 +173,15 @@ def test_a_second_start_leads_to_the_rollout_that_is_running(acme: Scene) -> Non
 
     assert leads_to(answer, running)
     assert Rollout.objects.count() == 1
+
+
+def test_bad_weights_are_told_while_a_rollout_is_running_too(acme: Scene) -> None:
+    acme.request()
+
+    answer = browser("operator").post(PAGE, QUARTERS | {"weight_1": "0", "weight_2": "0"})
+
+    assert answer.status_code == 422
+    assert "is not a set with at least one weight above 0." in unescape(text_of(answer))
 
 
 def test_a_rollout_is_shown_with_its_steps_and_its_way_back(acme: Scene) -> None:
@@ -172,12 +213,3 @@ def test_an_operator_cancels_and_is_told_when_there_is_nothing_to_roll_back(acme
     rollout.refresh_from_db()
     assert rollout.is_cancel_requested
     assert "is still running" in text_of(told)
-def test_bad_weights_are_told_while_a_rollout_is_running_too(acme: Scene) -> None:
-    acme.request()
-
-    answer = browser("operator").post(PAGE, QUARTERS | {"weight_1": "0", "weight_2": "0"})
-
-    assert answer.status_code == 422
-    assert "is not a set with at least one weight above 0." in unescape(text_of(answer))
-
-

@@ -47,6 +47,11 @@ class Cluster(models.Model):
     def delay_threshold(self) -> DelayThreshold:
         return DelayThreshold(self.delay_threshold_bytes, self.delay_threshold_s)
 
+    @property
+    def is_observed(self) -> bool:
+        """Whether a pgpool of it is observe only, so that no weights can be changed from here."""
+        return self.instances.filter(delivery_kind=PgpoolInstance.Delivery.OBSERVE).exists()
+
 
 class PgpoolInstance(models.Model):
     """One running pgpool: where it listens, its PCP port, and how its configuration is delivered."""
