@@ -1,59 +1,23 @@
 """Samples stored by COPY and read back at a resolution, on real PostgreSQL. Figures are worked out by hand."""
 
-import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
-from apps.accounts.models import Organisation
-from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, NodeSampleRow, append
-from apps.clusters.history.latest import BackendNow, rewrite
+from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, append
+from apps.clusters.history.latest import rewrite
 from apps.clusters.history.metrics import METRICS, UnknownMetric
 from apps.clusters.history.series import Point, series, with_gaps
 from apps.clusters.history.windows import window_counts
-from apps.clusters.models import Backend, Cluster, PgpoolInstance
+from apps.clusters.models import Cluster, PgpoolInstance
+from tests.clusters.sampled_cluster import START, after, backend_now, count_reads, instance_ids, registered
 
 pytestmark = pytest.mark.django_db
-
-START = dt.datetime(2026, 3, 1, 12, 0, tzinfo=dt.UTC)
 
 
 @pytest.fixture
 def cluster(db: None) -> Cluster:
-    organisation = Organisation.objects.create(slug="samples", name="Samples")
-    cluster = Cluster.objects.create(
-        organisation=organisation, slug="orders", name="Orders", username="m", password="p"
-    )
-    for number in (1, 2):
-        PgpoolInstance.objects.create(cluster=cluster, name=f"pgpool-{number}", host="127.0.0.1", port=9000 + number)
-    for node_id in range(3):
-        Backend.objects.create(
-            cluster=cluster,
-            node_id=node_id,
-            hostname="127.0.0.1",
-            port=8000 + node_id,
-            application_name=f"pg{node_id + 1}",
-        )
-    return cluster
-
-
-def instance_ids(cluster: Cluster) -> list[int]:
-    return list(cluster.instances.order_by("name").values_list("pk", flat=True))
-
-
-def after(seconds: float) -> dt.datetime:
-    return START + dt.timedelta(seconds=seconds)
-
-
-def count_reads(instance_id: int, counts: Iterable[tuple[float, int, int]]) -> None:
-    """counts: (seconds after START, select_count of node 1, of node 2); node 0 stays at 5."""
-    append(
-        nodes=[
-            NodeSampleRow(instance_id, node_id, after(at_s), count, lb_weight, is_up=True)
-            for at_s, first, second in counts
-            for node_id, count, lb_weight in ((0, 5, 0.0), (1, first, 0.25), (2, second, 0.75))
-        ]
-    )
+    return registered()
 
 
 def points_of(cluster: Cluster, metric: str, *, until_s: float = 60, points: int = 300) -> dict[str, list[Point]]:
@@ -133,10 +97,6 @@ def test_a_long_range_keeps_the_budget_and_its_average(cluster: Cluster) -> None
     assert len(found["pgpool-1"]) == pytest.approx(10, abs=1)
     # 2, 0, 2, 0, …: every bucket of 60 s holds about as many of one as of the other
     assert all(value == pytest.approx(1, abs=0.1) for value in values(found["pgpool-1"])[:-1])
-
-
-def backend_now(backend: Backend, *, is_in_recovery: bool) -> BackendNow:
-    return BackendNow(backend.pk, START, START, "", is_in_recovery, 0.5, "15.18", 900, None, None, "", "", "")
 
 
 def test_lag_keeps_its_peak_and_the_primary_has_none(cluster: Cluster) -> None:

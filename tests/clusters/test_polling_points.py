@@ -2,14 +2,16 @@
 
 import datetime as dt
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from apps.clusters.history.metrics import METRICS
 from apps.clusters.history.series import series
+from apps.clusters.models import InstanceSample
 from apps.clusters.polling.lags import lsn_bytes
 from apps.clusters.polling.lease import take
-from apps.clusters.polling.memory import ClusterMemory
+from apps.clusters.polling.memory import ClusterMemory, remembered
 from apps.clusters.polling.points import points_of
 from apps.clusters.polling.readings import InstanceReading, NodeReading, Tick
 from apps.clusters.polling.registry import WatchedCluster, watched_clusters
@@ -101,6 +103,70 @@ def test_pushed_points_are_the_latest_points_of_the_series(pair: Scene) -> None:
     assert known["reads_per_s_total"][None, None][1] == (10 + 30) / 2
     assert known["cache_hit_ratio"][None, None][1] == pytest.approx(50 / 70, abs=1e-6)
     assert known["weight_share"][2, None][1] == 0.75
+
+
+def counted_since(made: Scene, name: str) -> list[float | None]:
+    """Of each sample, in seconds after START."""
+    rows = InstanceSample.objects.filter(instance_id=made.instance(name).pk).order_by("at")
+    return [None if one.counted_since is None else (one.counted_since - START).total_seconds() for one in rows]
+
+
+def test_a_count_goes_on_unbroken_until_pgpool_restarts(pair: Scene) -> None:
+    cluster = watched(pair)
+    lease = take(shard=0, holder="test")
+    assert lease is not None
+    first, second, third = ticks(cluster)
+    store(cluster=cluster, tick=first, memory=remembered(cluster.cluster_id), lease=lease)
+    # Another worker goes on with what the rows hold.
+    memory = remembered(cluster.cluster_id)
+    for tick in (second, third):
+        store(cluster=cluster, tick=tick, memory=memory, lease=lease)
+
+    assert counted_since(pair, "pgpool-1") == [0, 0, 0]
+    assert counted_since(pair, "pgpool-2") == [0, 0, 4]  # it restarted before the third tick
+
+
+@pytest.mark.parametrize(("pause_s", "since_s"), [(60, 0), (61, 61)])
+def test_a_count_is_broken_when_nobody_looked_for_more_than_a_minute(
+    pair: Scene, pause_s: float, since_s: float
+) -> None:
+    cluster = watched(pair)
+    lease = take(shard=0, holder="test")
+    assert lease is not None
+    first = ticks(cluster)[0]
+    later = replace(first, at=START + dt.timedelta(seconds=pause_s), number=2)
+    memory = ClusterMemory()
+    for tick in (first, later):
+        store(cluster=cluster, tick=tick, memory=memory, lease=lease)
+
+    assert counted_since(pair, "pgpool-1") == [0, since_s]
+
+
+def test_a_pgpool_that_does_not_answer_has_counted_nothing(pair: Scene) -> None:
+    cluster = watched(pair)
+    lease = take(shard=0, holder="test")
+    assert lease is not None
+    first, _, third = ticks(cluster)
+    silent = InstanceReading(cluster.instances[0].instance_id, "unreachable", "away")
+    away = Tick(START + dt.timedelta(seconds=2), 2, (silent,), ())
+    memory = ClusterMemory()
+    for tick in (first, away, third):
+        store(cluster=cluster, tick=tick, memory=memory, lease=lease)
+
+    assert counted_since(pair, "pgpool-1") == [0, None, 0]
+
+
+def test_a_backend_that_joins_begins_a_new_count(pair: Scene) -> None:
+    cluster = watched(pair)
+    lease = take(shard=0, holder="test")
+    assert lease is not None
+    first, second, _ = ticks(cluster)
+    fewer = replace(first, instances=tuple(replace(one, nodes=one.nodes[:2]) for one in first.instances))
+    memory = ClusterMemory()
+    for tick in (fewer, second):
+        store(cluster=cluster, tick=tick, memory=memory, lease=lease)
+
+    assert counted_since(pair, "pgpool-1") == [0, 2]
 
 
 def test_a_silent_pgpool_has_points_without_a_value(pair: Scene) -> None:

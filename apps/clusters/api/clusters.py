@@ -15,9 +15,9 @@ from apps.clusters import registration, registry_changes
 from apps.clusters.api import reading, refusals, shapes
 from apps.clusters.api.inputs import ClusterChangeInput, ClusterInput, PgpoolInput, pgpool_wanted
 from apps.clusters.connection_test import ConnectionReport, test_connection
-from apps.clusters.history import SeriesAnswer, UnknownMetric, series
+from apps.clusters.history import RangeTooSlow, SeriesAnswer, UnknownMetric, series
 from apps.clusters.queries import clusters, distribution, lookup, nodes, overview
-from controlplane.problems import invalid
+from controlplane.problems import Problem, invalid
 
 
 class ClustersView(APIView):
@@ -166,7 +166,7 @@ class SeriesView(APIView):
             OpenApiParameter("end", str, description="likewise; now unless told"),
             OpenApiParameter("points", int, description="at most so many per series, 10 to 2000; 300 unless told"),
         ],
-        responses=shapes.answer(SeriesAnswer, 400, 404),
+        responses=shapes.answer(SeriesAnswer, 400, 404, 503),
     )
     def get(self, request: Request, slug: str) -> Response:
         """A metric over time, down-sampled to the point budget; a gap is null."""
@@ -177,6 +177,8 @@ class SeriesView(APIView):
         points = reading.whole(request, "points", default=300, lowest=10, highest=2000) or 300
         if not start < end:
             invalid(start=f"{start.isoformat()} is not before end, {end.isoformat()}")
+        if start > now:
+            invalid(start=f"{start.isoformat()} lies in the future; nothing is sampled there yet")
         if end - start > timedelta(days=31):
             invalid(start="is more than 31 days before end; samples are kept for 30 days")
         try:
@@ -185,6 +187,8 @@ class SeriesView(APIView):
             )
         except UnknownMetric as error:
             invalid(metric=str(error))
+        except RangeTooSlow as error:
+            raise Problem("too-slow", 503, "Took too long", str(error)) from error
         return Response(found)
 
 

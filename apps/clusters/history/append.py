@@ -11,7 +11,10 @@ from django.db import connection
 
 
 class InstanceSampleRow(NamedTuple):
-    """A pgpool instance at one tick; the fields stand in the order of the COPY."""
+    """A pgpool instance at one tick; the fields stand in the order of the COPY.
+
+    counted_since: since then its counters were read without a break and never restarted; None if nobody knows.
+    """
 
     instance_id: int
     at: dt.datetime
@@ -22,6 +25,7 @@ class InstanceSampleRow(NamedTuple):
     session_count: int | None = None
     cache_hit_count: int | None = None
     cache_miss_count: int | None = None
+    counted_since: dt.datetime | None = None
 
 
 class NodeSampleRow(NamedTuple):
@@ -49,7 +53,7 @@ class BackendSampleRow(NamedTuple):
 
 
 # A binary COPY without the types of its columns fails with a protocol violation.
-_INSTANCE_TYPES = ("int8", "timestamptz", "bool", "float4", "int4", "int4", "int8", "int8", "int8")
+_INSTANCE_TYPES = ("int8", "timestamptz", "bool", "float4", "int4", "int4", "int8", "int8", "int8", "timestamptz")
 _NODE_TYPES = ("int8", "int2", "timestamptz", "int8", "float4", "bool")
 _BACKEND_TYPES = ("int8", "timestamptz", "bool", "bool", "float4", "int8", "float4", "int8")
 

@@ -24,6 +24,7 @@ class InstanceNow(NamedTuple):
     cache_miss_count: int | None
     epoch: int
     tick: int
+    counted_since: dt.datetime | None = None
 
 
 class NodeNow(NamedTuple):
@@ -74,12 +75,12 @@ class BackendNow(NamedTuple):
 _INSTANCES = """
 INSERT INTO clusters_instance_latest AS old (
     instance_id, polled_at, answered_at, state, reason, probe_ms, children_used, children_total, session_count,
-    sessions_reason, cache_hit_count, cache_miss_count, epoch, tick, state_since)
+    sessions_reason, cache_hit_count, cache_miss_count, epoch, tick, counted_since, state_since)
 SELECT new.*, new.polled_at FROM unnest(
     %s::bigint[], %s::timestamptz[], %s::timestamptz[], %s::text[], %s::text[], %s::float8[], %s::int[], %s::int[],
-    %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[]
+    %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::timestamptz[]
 ) AS new (instance_id, polled_at, answered_at, state, reason, probe_ms, children_used, children_total, session_count,
-    sessions_reason, cache_hit_count, cache_miss_count, epoch, tick)
+    sessions_reason, cache_hit_count, cache_miss_count, epoch, tick, counted_since)
 ON CONFLICT (instance_id) DO UPDATE SET
     polled_at = excluded.polled_at,
     answered_at = coalesce(excluded.answered_at, old.answered_at),
@@ -94,7 +95,8 @@ ON CONFLICT (instance_id) DO UPDATE SET
     cache_hit_count = excluded.cache_hit_count,
     cache_miss_count = excluded.cache_miss_count,
     epoch = excluded.epoch,
-    tick = excluded.tick
+    tick = excluded.tick,
+    counted_since = coalesce(excluded.counted_since, old.counted_since)
 """
 
 _NODES = """
@@ -109,7 +111,7 @@ ON CONFLICT (instance_id, node_id) DO UPDATE SET
     status = excluded.status,
     status_since = CASE WHEN old.status = excluded.status THEN old.status_since ELSE excluded.status_since END,
     role = excluded.role,
-    select_count = excluded.select_count
+    select_count = coalesce(excluded.select_count, old.select_count)
 """
 
 _POOL_NODES = """

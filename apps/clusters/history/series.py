@@ -1,10 +1,12 @@
 """Answers a range of samples at a resolution: at most so many points per series, gaps as gaps."""
 
 import datetime as dt
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NotRequired, TypedDict
 
-from django.db import connection
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import QueryCanceled
 
 from apps.clusters.history.metrics import LAG_METRICS, Metric, metric_named
 from apps.clusters.models import Backend, Cluster, PgpoolInstance
@@ -12,13 +14,25 @@ from apps.clusters.models import Backend, Cluster, PgpoolInstance
 FEWEST_POINTS = 2
 MOST_POINTS = 2000
 # A tick comes every two seconds, every second while someone looks.
-SHORTEST_BUCKET_S = 1.0
+SHORTEST_BUCKET = dt.timedelta(seconds=1)
 # One missed tick is no gap; a line is broken after the third.
 GAP_S = 7.0
 SHARE_REACH_S = 10.0
 DIGITS = 6
+# Whoever looks at a chart has left by then; the database has others to serve.
+LONGEST_READ_S = 15.0
 
 Point = tuple[float, float | None]
+
+
+class RangeTooSlow(RuntimeError):
+    """The samples of a range could not be read in time."""
+
+    def __init__(self, span: dt.timedelta) -> None:
+        super().__init__(
+            f"the samples of {span.total_seconds() / 3600:.1f} hours could not be read in {LONGEST_READ_S:.0f} s;"
+            " ask for a shorter range, or again when Lifeguard's database is less busy"
+        )
 
 
 class Series(TypedDict):
@@ -43,21 +57,20 @@ class SeriesAnswer(TypedDict):
 def series(*, cluster: Cluster, metric: str, start: dt.datetime, end: dt.datetime, points: int = 300) -> SeriesAnswer:
     """The samples of (start, end], down-sampled to about the given number of points per series.
 
-    Raises UnknownMetric; ValueError if end does not lie after start.
+    Raises UnknownMetric, RangeTooSlow; ValueError if end does not lie after start.
     """
     asked = metric_named(metric)
-    span_s = (end - start).total_seconds()
-    if span_s <= 0:
+    if end <= start:
         raise ValueError("end must lie after start")
     budget = min(max(points, FEWEST_POINTS), MOST_POINTS)
-    width_s = max(span_s / budget, SHORTEST_BUCKET_S)
+    width = max(-((start - end) // budget), SHORTEST_BUCKET)  # rounded up: never more buckets than points
     names = _Names(cluster)
-    rows = _rows(asked, owners=names.owners(asked), start=start, end=end, width_s=width_s)
+    rows = _rows(asked, owners=names.owners(asked), start=start, end=end, width=width)
     lines: dict[tuple[int | None, int | None], list[Point]] = {}
     for owner_id, node_id, at, value in rows:
         lines.setdefault((owner_id, node_id), []).append((at.timestamp(), _figure(value)))
     found = [
-        names.series(asked, owner_id, node_id, with_gaps(line, longest_s=max(GAP_S, 2.5 * width_s)))
+        names.series(asked, owner_id, node_id, with_gaps(line, longest_s=max(GAP_S, 2.5 * width.total_seconds())))
         for (owner_id, node_id), line in lines.items()
         if not (metric in LAG_METRICS and all(value is None for _, value in line) and names.is_primary(owner_id))
     ]
@@ -76,19 +89,36 @@ def with_gaps(line: Sequence[Point], *, longest_s: float) -> list[Point]:
 
 
 def _rows(
-    asked: Metric, *, owners: Sequence[int], start: dt.datetime, end: dt.datetime, width_s: float
+    asked: Metric, *, owners: Sequence[int], start: dt.datetime, end: dt.datetime, width: dt.timedelta
 ) -> Iterable[tuple[int | None, int | None, dt.datetime, float | None]]:
     parameters: dict[str, Any] = {
         "owners": list(owners),
         "start": start,
         "end": end,
-        "width_s": width_s,
-        "reach_s": max(width_s, SHARE_REACH_S),
+        "width": width,
+        "buckets": -((start - end) // width),
+        "reach": dt.timedelta(seconds=SHARE_REACH_S),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(asked.statement, parameters)
+    by_sample, by_bucket = asked.statements
+    with _bounded(end - start), transaction.atomic(), connection.cursor() as cursor:
+        # Compiling a plan over the partitions of a month takes longer than running it.
+        cursor.execute(
+            "SELECT set_config('jit', 'off', true), set_config('statement_timeout', %s, true)",
+            [f"{LONGEST_READ_S * 1000:.0f}ms"],
+        )
+        cursor.execute(by_sample if width.total_seconds() <= SHARE_REACH_S else by_bucket, parameters)
         rows: list[tuple[int | None, int | None, dt.datetime, float | None]] = cursor.fetchall()
         return rows
+
+
+@contextmanager
+def _bounded(span: dt.timedelta) -> Iterator[None]:
+    try:
+        yield
+    except OperationalError as error:
+        if isinstance(error.__cause__, QueryCanceled):
+            raise RangeTooSlow(span) from error
+        raise
 
 
 def _figure(value: float | None) -> float | None:

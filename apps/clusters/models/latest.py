@@ -30,6 +30,9 @@ class InstanceLatest(models.Model):
     sessions_reason = models.TextField(blank=True, help_text="why sessions cannot be counted")
     cache_hit_count = models.BigIntegerField(null=True)
     cache_miss_count = models.BigIntegerField(null=True)
+    counted_since = models.DateTimeField(
+        null=True, help_text="its counters were read without a break since then, and never restarted"
+    )
     epoch = models.BigIntegerField(default=0, help_text="of the shard's lease")
     tick = models.BigIntegerField(default=0)
 

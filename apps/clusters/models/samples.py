@@ -18,6 +18,7 @@ class InstanceSample(models.Model):
     session_count = models.BigIntegerField(null=True)
     cache_hit_count = models.BigIntegerField(null=True)
     cache_miss_count = models.BigIntegerField(null=True)
+    counted_since = models.DateTimeField(null=True)
 
     class Meta:
         managed = False

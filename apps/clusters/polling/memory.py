@@ -7,18 +7,16 @@ from dataclasses import dataclass, field
 
 from apps.clusters.models import BackendLatest, InstanceLatest, NodeLatest
 
-# Counters older than this are no use for a rate; what was counted meanwhile belongs to a gap.
-LONGEST_BREAK_S = 60.0
-
 
 @dataclass
 class Counters:
-    """The counters of one pgpool at one time."""
+    """The counters of one pgpool at one time. since: read without a break since then, and never restarted."""
 
     at: dt.datetime
     reads: Mapping[int, int]
     cache_hits: int | None = None
     cache_misses: int | None = None
+    since: dt.datetime | None = None
 
 
 @dataclass
@@ -61,7 +59,7 @@ def remembered(cluster_id: int) -> ClusterMemory:
         if latest.answered_at is not None:
             # A pgpool that is away now may come back restarted: what it had counted before tells it.
             memory.counters[latest.instance_id] = Counters(
-                latest.answered_at, {}, latest.cache_hit_count, latest.cache_miss_count
+                latest.answered_at, {}, latest.cache_hit_count, latest.cache_miss_count, latest.counted_since
             )
     for node in NodeLatest.objects.filter(instance__cluster_id=cluster_id).order_by("instance_id", "node_id"):
         memory.weights.setdefault(node.instance_id, {})[node.node_id] = node.lb_weight

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from apps.clusters.domain.counters import Increase, increases, rate_per_s
+from apps.clusters.history.increases import LONGEST_BREAK_S
 from apps.clusters.history.series import SHARE_REACH_S, Point
 from apps.clusters.polling.lags import KnownLag
-from apps.clusters.polling.memory import LONGEST_BREAK_S, ClusterMemory, Counters, Recent
+from apps.clusters.polling.memory import ClusterMemory, Counters, Recent
 from apps.clusters.polling.readings import InstanceReading, Tick
 from apps.clusters.polling.registry import WatchedCluster
 
@@ -76,12 +77,17 @@ def _grown(reading: InstanceReading, memory: ClusterMemory, at: dt.datetime) -> 
     )
     before = memory.counters.get(reading.instance_id)
     memory.counters[reading.instance_id] = now
+    now.since = at
     if before is None or (at - before.at).total_seconds() > LONGEST_BREAK_S:
         return None
+    reads = increases(before.reads, now.reads)
     cache = increases(
         {"hits": before.cache_hits, "misses": before.cache_misses}, {"hits": now.cache_hits, "misses": now.cache_misses}
     )
-    return _Grown(increases(before.reads, now.reads), cache["hits"], cache["misses"], (at - before.at).total_seconds())
+    is_restart = any(one is not None and one.is_restart for one in (*reads.values(), *cache.values()))
+    if not is_restart and before.reads.keys() == now.reads.keys():
+        now.since = before.since or at
+    return _Grown(reads, cache["hits"], cache["misses"], (at - before.at).total_seconds())
 
 
 def _add_rates(points: "_Appender", grown: Mapping[int, _Grown | None], names: Mapping[int, str]) -> None:

@@ -1,5 +1,6 @@
 """Stores one tick of a cluster in one transaction, and tells viewers after it is committed."""
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
 
 from django.db import connection, transaction
@@ -32,7 +33,7 @@ def store(*, cluster: WatchedCluster, tick: Tick, memory: ClusterMemory, lease: 
         lags = lags_of(cluster, tick.backends, primary=memory.primary)
         found += lag_changes(cluster=cluster, memory=memory, tick=tick, lags=lags)
         points = points_of(cluster=cluster, memory=memory, tick=tick, lags=lags)
-        _append(tick, lags)
+        _append(tick, lags, memory)
         _rewrite(cluster, tick, lags, memory, lease)
         _note_settings(cluster, tick.instances)
         _write_events(cluster, tick, found)
@@ -60,7 +61,7 @@ def _held(table: str, column: str, cluster_id: int) -> set[int]:
         return {key for (key,) in cursor.fetchall()}
 
 
-def _append(tick: Tick, lags: Mapping[int, KnownLag]) -> None:
+def _append(tick: Tick, lags: Mapping[int, KnownLag], memory: ClusterMemory) -> None:
     append(
         instances=[
             InstanceSampleRow(
@@ -73,6 +74,7 @@ def _append(tick: Tick, lags: Mapping[int, KnownLag]) -> None:
                 session_count=one.session_count,
                 cache_hit_count=one.cache_hit_count,
                 cache_miss_count=one.cache_miss_count,
+                counted_since=_counted_since(one, memory),
             )
             for one in tick.instances
         ],
@@ -90,6 +92,11 @@ def _append(tick: Tick, lags: Mapping[int, KnownLag]) -> None:
         ],
         backends=[_backend_sample(one, tick, lags) for one in tick.backends],
     )
+
+
+def _counted_since(reading: InstanceReading, memory: ClusterMemory) -> dt.datetime | None:
+    counters = memory.counters.get(reading.instance_id)
+    return counters.since if counters is not None and reading.is_answering and reading.nodes else None
 
 
 def _backend_sample(reading: BackendReading, tick: Tick, lags: Mapping[int, KnownLag]) -> BackendSampleRow:
@@ -114,7 +121,7 @@ def _rewrite(
         if one.session_count is not None:
             memory.sessions[one.instance_id] = one.session_count
     rewrite(
-        instances=[_instance_now(one, tick, lease) for one in tick.instances],
+        instances=[_instance_now(one, tick, lease, memory) for one in tick.instances],
         nodes=[
             NodeNow(one.instance_id, node.node_id, tick.at, node.status, node.role, node.select_count)
             for one in tick.instances
@@ -142,7 +149,7 @@ def _rewrite(
     )
 
 
-def _instance_now(reading: InstanceReading, tick: Tick, lease: Lease) -> InstanceNow:
+def _instance_now(reading: InstanceReading, tick: Tick, lease: Lease, memory: ClusterMemory) -> InstanceNow:
     return InstanceNow(
         instance_id=reading.instance_id,
         polled_at=tick.at,
@@ -158,6 +165,7 @@ def _instance_now(reading: InstanceReading, tick: Tick, lease: Lease) -> Instanc
         cache_miss_count=reading.cache_miss_count,
         epoch=lease.epoch,
         tick=tick.number,
+        counted_since=_counted_since(reading, memory),
     )
 
 
