@@ -13,9 +13,9 @@ from apps.clusters.sockets import DeadlinePassed
 
 # Each session is answered by one child of pgpool; children that disagree show among three.
 SESSIONS = 3
-CONNECT_DEADLINE_S = 3.0
+CONNECT_DEADLINE_S = 2.5
 # Of the whole, however many backends there are and whatever stands still: a rollout's lease must outlast it.
-DEADLINE_S = 7.0
+DEADLINE_S = 5.0
 SHOW_DEADLINE_S = 2.0
 # pgpool takes a reload in within 45 to 90 ms.
 PAUSE_S = 0.04

@@ -1,6 +1,8 @@
 """What a rollout does to one pgpool: look at its file, write it, reload, read the values back, put the old file back.
 
 Every action may be done again after a worker died in the middle of it: it looks at what stands there first.
+held_until: of time.monotonic(), when the lease of this worker ends. One that stood still and wakes up later must not
+write any more: another has carried the rollout on, and whoever looks at the file alone could take it for untouched.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from apps.clusters.pgpool_client import PgpoolAddress, PgpoolUnreachable
 from apps.clusters.read_back import ReadBack
 from apps.clusters.revisions import Weights
 
-RELOAD_DEADLINE_S = 2.0
+RELOAD_DEADLINE_S = 1.5
 # An old file is put back although a pgpool may be frozen: nobody waits long for it.
 RESTORE_RELOAD_DEADLINE_S = 1.0
 READ_BACK_PATIENCE_S = 1.5
@@ -61,7 +63,7 @@ class Done:
     receipt: dict[str, Any] = field(default_factory=dict)
 
 
-def check_base(step: RolloutStep) -> Done:
+def check_base(step: RolloutStep, held_until: float) -> Done:
     """The live file must be the one that the revision was made from, and pgpool must be able to read the new one."""
     found = _read(_delivery(step))
     if found not in {step.file.base_sha256, step.file.sha256}:
@@ -75,30 +77,31 @@ def check_base(step: RolloutStep) -> Done:
     return Done(f"The live file is the expected one; {dry_run.note}.", facts)
 
 
-def write(step: RolloutStep) -> Done:
+def write(step: RolloutStep, held_until: float) -> Done:
     """Put the new file in the place of the base."""
-    return _put(step, old=step.file.base_sha256, text=step.file.text, new=step.file.sha256, tag=f"{step.rollout_id}")
+    file, tag = step.file, f"{step.rollout_id}"
+    return _put(step, held_until, old=file.base_sha256, text=file.text, new=file.sha256, tag=tag)
 
 
-def reload(step: RolloutStep) -> Done:
+def reload(step: RolloutStep, held_until: float) -> Done:
     receipt = _reload(step, deadline_s=RELOAD_DEADLINE_S)
     return Done(f"Reload sent: {receipt.note}.", {"reload": {"channel": receipt.channel, "note": receipt.note}})
 
 
-def verify_new(step: RolloutStep) -> Done:
+def verify_new(step: RolloutStep, held_until: float) -> Done:
     """Read the new weights back on several new sessions."""
     return _verify(step, step.file.text, name="read_back")
 
 
-def restore(step: RolloutStep) -> Done:
+def restore(step: RolloutStep, held_until: float) -> Done:
     """Put the old file back where the new one stands, and ask for a reload; done also if nobody answers that."""
-    tag = f"{step.rollout_id}-undone"
-    put = _put(step, old=step.file.sha256, text=step.file.base_text, new=step.file.base_sha256, tag=tag)
+    file, tag = step.file, f"{step.rollout_id}-undone"
+    put = _put(step, held_until, old=file.sha256, text=file.base_text, new=file.base_sha256, tag=tag)
     note = _asked_to_reload(step)
     return Done(f"The old file is back. {note}.", {"restore": {**put.receipt, "reload": note}})
 
 
-def confirm_restored(step: RolloutStep) -> Done:
+def confirm_restored(step: RolloutStep, held_until: float) -> Done:
     """Read the old weights back on several new sessions."""
     if step.attempts > 1:  # the first try comes right after the reload of restoring
         _asked_to_reload(step)
@@ -160,7 +163,7 @@ def _refuse_nonsense(text: str) -> None:
         raise ActionFailed("all weights are 0: pgpool would send every read to node 0", is_final=True)
 
 
-def _put(step: RolloutStep, *, old: str, text: str, new: str, tag: str) -> Done:
+def _put(step: RolloutStep, held_until: float, *, old: str, text: str, new: str, tag: str) -> Done:
     delivery = _delivery(step)
     found = _read(delivery)
     facts: dict[str, Any] = {"sha256_before": found, "sha256_after": new}
@@ -169,7 +172,7 @@ def _put(step: RolloutStep, *, old: str, text: str, new: str, tag: str) -> Done:
     if found != old:
         raise ActionFailed(_base_changed(step), is_final=True)
     try:
-        backup = delivery.write(text, expected_sha256=old, rollout_tag=tag)
+        backup = delivery.write(text, expected_sha256=old, rollout_tag=tag, not_after=held_until)
     except FileChanged as error:
         raise ActionFailed(_base_changed(step), is_final=True) from error
     except (FileUnreadable, WriteFailed) as error:

@@ -189,8 +189,10 @@ def due_rollout_ids(*, now: datetime, restoring_for: timedelta) -> list[int]:
     is_restorable = Q(
         state=Rollout.State.FAILED,
         finished_at__gt=now - restoring_for,
-        steps__state=RolloutStep.State.RESTORE_PENDING,
-        steps__retry_at__lte=now,
+        steps__in=RolloutStep.objects.filter(
+            Q(retry_at=None) | Q(retry_at__lte=now),  # none while it is being asked: that worker may have died
+            state=RolloutStep.State.RESTORE_PENDING,
+        ),
     )
     due = Rollout.objects.filter(is_free, is_active | is_restorable).order_by("pk")
     return list(due.values_list("pk", flat=True).distinct())

@@ -1,5 +1,6 @@
 """One action on one instance of a rollout: counted before it begins, done, its outcome stored with a receipt."""
 
+import math
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,17 +24,17 @@ RETRY_S: Mapping[type[StepAction], float] = {
 # From this try on, every wait is twice the one before.
 PATIENT_TRIES = 5
 LONGEST_RETRY_S = 30.0
-# pgpool answers PCP in 30 ms and takes a reload in within 90 ms. One that has not by then, and was asked twice, will
-# not: it is frozen, or keeps its old file.
+# pgpool answers PCP in 30 ms and takes a reload in within 90 ms. One that has not by then, and was asked three times,
+# will not: it is frozen, or keeps its old file.
 RELOAD_FOR = timedelta(seconds=4)
 VERIFY_FOR = timedelta(seconds=5)
-FEWEST_TRIES = 2
+FEWEST_TRIES = 3
 _LONGEST_TRY_S: Mapping[type[StepAction], float] = {
     Reload: rollout_actions.RELOAD_DEADLINE_S,
     Verify: read_back.DEADLINE_S,
 }
 
-_ACTIONS: Mapping[type[StepAction], Callable[[RolloutStep], Done]] = {
+_ACTIONS: Mapping[type[StepAction], Callable[[RolloutStep, float], Done]] = {
     CheckBase: rollout_actions.check_base,
     Write: rollout_actions.write,
     Reload: rollout_actions.reload,
@@ -50,11 +51,16 @@ _DONE_AT: Mapping[type[StepAction], str] = {
 
 
 def take_step(
-    *, rollout: Rollout, step: RolloutStep, action: StepAction, holder: str, clock: Callable[[], datetime]
+    *,
+    rollout: Rollout,
+    step: RolloutStep,
+    action: StepAction,
+    holder: str,
+    held_until: float,
+    clock: Callable[[], datetime],
 ) -> None:
-    """Do the action and store what came of it. Raises rollout_rows.LeaseLost."""
-    is_restoring = isinstance(action, Restore | ConfirmRestored)
-    if not is_restoring and step.attempts >= rollout_plan.ATTEMPTS[type(action)]:
+    """Do the action and store what came of it. held_until: as rollout_actions says. Raises rollout_rows.LeaseLost."""
+    if step.attempts >= _most_tries(action):
         reason = f"given up: {step.attempts} tries ended without an outcome; look at the log of the worker"
         _store_failure(rollout, step, action, holder, ActionFailed(reason, is_final=True), now=clock())
         return
@@ -63,11 +69,20 @@ def take_step(
     is_touched = step.is_touched or isinstance(action, Write)
     rollout_rows.change_step(step, holder, attempts=step.attempts + 1, is_touched=is_touched, retry_at=None)
     try:
-        done = _ACTIONS[type(action)](step)
+        done = _ACTIONS[type(action)](step, held_until)
     except ActionFailed as error:
         _store_failure(rollout, step, action, holder, error, now=clock())
     else:
         _store_success(rollout, step, action, holder, done, now=clock())
+
+
+def _most_tries(action: StepAction) -> float:
+    """Tries that ended without any outcome count too. A way back keeps those of the way there, and then has its own."""
+    if isinstance(action, ConfirmRestored):
+        return math.inf
+    if isinstance(action, Restore):
+        return max(rollout_plan.ATTEMPTS.values()) + rollout_plan.ATTEMPTS[Restore]
+    return rollout_plan.ATTEMPTS[type(action)]
 
 
 def _store_success(
@@ -90,6 +105,8 @@ def _store_success(
 def _store_failure(
     rollout: Rollout, step: RolloutStep, action: StepAction, holder: str, error: ActionFailed, *, now: datetime
 ) -> None:
+    # A rollout that has failed asks for an hour: its log need not say every time that nobody answers.
+    is_old_news = rollout.state == Rollout.State.FAILED and step.error == error.reason
     is_final = error.is_final or _is_hopeless(step, action, error, now)
     after = rollout_plan.after_failure(action, error.reason, is_final=is_final)
     wait_s = min(RETRY_S[type(action)] * 2 ** max(0, after.attempts - PATIENT_TRIES), LONGEST_RETRY_S)
@@ -103,7 +120,8 @@ def _store_failure(
             retry_at=now + timedelta(seconds=wait_s),
             receipt={**step.receipt, **error.receipt},
         )
-        rollout_rows.log(rollout, error.reason, instance_name=step.instance_name, is_problem=True)
+        if not is_old_news:
+            rollout_rows.log(rollout, error.reason, instance_name=step.instance_name, is_problem=True)
         rollout_rows.announce(rollout)
 
 
@@ -122,7 +140,8 @@ def given_up_at(step: RolloutStep, action: StepAction) -> datetime | None:
         return None
     since, patience = begun
     longest_s = _LONGEST_TRY_S[type(action)]
-    return since + max(patience, timedelta(seconds=longest_s + RETRY_S[type(action)])) + timedelta(seconds=longest_s)
+    earlier = timedelta(seconds=(FEWEST_TRIES - 1) * (longest_s + RETRY_S[type(action)]))
+    return since + max(patience, earlier) + timedelta(seconds=longest_s)
 
 
 def _begun(step: RolloutStep, action: StepAction) -> tuple[datetime, timedelta] | None:

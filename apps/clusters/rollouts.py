@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.http import Http404
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
@@ -52,8 +53,11 @@ def advance(
 ) -> None:
     """Carry the rollout on until it ends or has to wait for long. Returns at once while another worker holds it."""
     try:
-        while rollout_rows.take_lease(rollout_id, holder):
-            pause_s = _advance_once(rollout_id, holder, clock)
+        while True:
+            held_until = time.monotonic() + rollout_rows.LEASE.total_seconds()
+            if not rollout_rows.take_lease(rollout_id, holder):
+                break
+            pause_s = _advance_once(rollout_id, holder, held_until, clock)
             if pause_s is None or pause_s > LONGEST_PAUSE_S:
                 break
             if pause_s > 0:
@@ -64,7 +68,7 @@ def advance(
     rollout_rows.release_lease(rollout_id, holder)
 
 
-def _advance_once(rollout_id: int, holder: str, clock: Callable[[], datetime]) -> float | None:
+def _advance_once(rollout_id: int, holder: str, held_until: float, clock: Callable[[], datetime]) -> float | None:
     """Do the one thing that is due. Returns the seconds until the next one, None when there is none."""
     rollout = Rollout.objects.select_related("revision", "cluster").get(pk=rollout_id)
     # The texts are encrypted: only the step that is due reads its own.
@@ -84,7 +88,9 @@ def _advance_once(rollout_id: int, holder: str, clock: Callable[[], datetime]) -
     if step.retry_at is not None and (left_s := (step.retry_at - clock()).total_seconds()) > 0:
         return left_s
     _start(rollout, holder, now=clock())
-    rollout_steps.take_step(rollout=rollout, step=step, action=action, holder=holder, clock=clock)
+    rollout_steps.take_step(
+        rollout=rollout, step=step, action=action, holder=holder, held_until=held_until, clock=clock
+    )
     return 0.0
 
 
@@ -116,6 +122,8 @@ def _finish(
     # A rollback does not halt, so its reasons stand with its steps only.
     failures = [f"{step.instance_name}: {step.error}" for step in steps if step.state == RolloutStep.State.FAILED]
     reason = rollout.halt_reason or "\n".join(failures)
+    if state == Rollout.State.VERIFIED and rollout.is_cancel_requested:
+        text, reason = f"{text}; the request to cancel came too late", ""
     with transaction.atomic():
         rollout_rows.change_rollout(rollout, holder, state=state, finished_at=now, halt_reason=reason)
         rollout.steps.filter(state=RolloutStep.State.PENDING, is_touched=False).update(state=RolloutStep.State.SKIPPED)
@@ -136,7 +144,11 @@ def cancel(*, caller: Caller, rollout: Rollout, now: datetime) -> Rollout:
     """Stop a rollout; instances that were touched get their old file back. Raises NotRunning."""
     reason = f"cancelled by {caller.user.shown_name}"
     with transaction.atomic():
-        current = Rollout.objects.select_for_update().get(pk=rollout.pk)
+        current = (
+            Rollout.objects.select_for_update(of=("self",)).select_related("cluster").filter(pk=rollout.pk).first()
+        )
+        if current is None:
+            raise Http404(f"Rollout {rollout.pk} was removed with its cluster.")
         if current.state not in Rollout.ACTIVE:
             raise NotRunning(current)
         if current.is_cancel_requested:

@@ -60,7 +60,7 @@ class Delivery(Protocol):
 
     def dry_run(self, text: str) -> DryRun: ...
 
-    def write(self, text: str, *, expected_sha256: str, rollout_tag: str) -> Path: ...
+    def write(self, text: str, *, expected_sha256: str, rollout_tag: str, not_after: float = ...) -> Path: ...
 
     def reload(self, *, pcp: PcpAddress | None, deadline_s: float) -> ReloadReceipt: ...
 
@@ -74,7 +74,7 @@ class ObserveOnly:
     def dry_run(self, text: str) -> NoReturn:
         raise WritesForbidden
 
-    def write(self, text: str, *, expected_sha256: str, rollout_tag: str) -> NoReturn:
+    def write(self, text: str, *, expected_sha256: str, rollout_tag: str, not_after: float = 0) -> NoReturn:
         raise WritesForbidden
 
     def reload(self, *, pcp: PcpAddress | None, deadline_s: float) -> NoReturn:

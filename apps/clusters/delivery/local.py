@@ -7,6 +7,7 @@ import contextlib
 import errno
 import grp
 import hashlib
+import math
 import os
 import pwd
 import re
@@ -103,22 +104,34 @@ class LocalFile:
         """Raises DryRunRejected with pgpool's own words."""
         return parse_with_pgpool(text, program=find_pgpool())
 
-    def write(self, text: str, *, expected_sha256: str, rollout_tag: str, deadline_s: float = WRITE_DEADLINE_S) -> Path:
+    def write(
+        self,
+        text: str,
+        *,
+        expected_sha256: str,
+        rollout_tag: str,
+        not_after: float = math.inf,
+        deadline_s: float = WRITE_DEADLINE_S,
+    ) -> Path:
         """Replace the live file in one step; owner, mode, attributes and links to it stay. Returns the backup's path.
 
         Every child of pgpool reads whatever the file holds when it next wakes up, so it is never edited in place.
+        not_after: of time.monotonic(); from then on somebody else may have been told to write.
         Raises FileChanged, FileUnreadable or WriteFailed; the live file is untouched then.
         """
         end = time.monotonic() + deadline_s
         backup = self._backup_path(rollout_tag)
         self._expect(expected_sha256)
         try:
+            self._forget_candidates()
             _replace(backup, self.path.read_bytes(), like=self.path)
             candidate = _candidate(self.path, text.encode(), like=self.path)
             try:
                 self._expect(expected_sha256)
                 if time.monotonic() >= end:
                     raise WriteFailed(f"{self.path} was not replaced: its disk took longer than {deadline_s:.3g} s")
+                if time.monotonic() >= not_after:
+                    raise WriteFailed(f"{self.path} was not replaced: this worker was held up for too long")
                 candidate.rename(self.path)
             finally:
                 candidate.unlink(missing_ok=True)
@@ -127,6 +140,11 @@ class LocalFile:
             raise WriteFailed(f"{self.path} could not be replaced: {_words(error)}") from error
         self._tidy_up(backup)
         return backup
+
+    def _forget_candidates(self) -> None:
+        """Files that a worker which died, or stands still, had made ready: only one may write at a time."""
+        for candidate in self.path.parent.glob(f".{self.path.name}.lifeguard-*"):
+            candidate.unlink(missing_ok=True)
 
     def check_writable(self) -> None:
         """Whether write() would have the rights it needs; nothing is written. Raises WriteFailed."""
