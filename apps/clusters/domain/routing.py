@@ -1,11 +1,11 @@
 """Do reads follow the weights? Observed shares against wanted ones, with the band that chance allows, in words.
 
-Session-level balancing draws a backend once per session, so the number of draws is the number of sessions, however
-many reads they send. Statement-level balancing draws once per read.
+Session-level balancing draws a backend once per session, so the number of draws is the number of sessions, or fewer
+where some sessions send most of the reads (domain.draws). Statement-level balancing draws once per read.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -20,13 +20,16 @@ __all__ = [
     "NodeVerdict",
     "RoutingState",
     "Verdict",
-    "effective_sessions",
     "pooled_verdict",
     "verdict",
 ]
 
 CONFIDENCE = 0.95
 CONFIDENCE_ALONE = 0.99  # one pgpool must be surer to overrule what all of them say together
+# Who looks all day sees what happens once in 20 times. What asks for somebody's attention must be surer.
+CONFIDENCE_CERTAIN = 0.9999
+# Sessions that weigh this much less than their number are worth a word.
+UNEQUAL = 0.8
 TOLERANCE = 0.03
 MINIMUM_DRAWS = 10
 LARGEST_SHARE_AT_WEIGHT_ZERO = 0.01
@@ -58,13 +61,17 @@ class NodeVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The answer for one pgpool or a whole cluster, with its evidence."""
+    """The answer for one pgpool or a whole cluster, with its evidence.
+
+    is_certain: off, and by more than chance allows once in 10,000 windows.
+    """
 
     state: RoutingState
     sentence: str
     nodes: tuple[NodeVerdict, ...]
     sessions: float | None
     reads: int
+    is_certain: bool = False
 
 
 def verdict(
@@ -78,6 +85,7 @@ def verdict(
     window_s: float | None = None,
     off_since: datetime | None = None,
     comparisons: int = 1,
+    draws_per_read: float | None = None,
 ) -> Verdict:
     """Judge the reads that one pgpool (or a cluster taken as one) sent during a window.
 
@@ -85,10 +93,11 @@ def verdict(
     sessions: sessions open at the start plus those started within; None where nobody counted them.
     off_since: printed as it is, so in the zone of the reader.
     comparisons: how many pgpools are judged beside each other; each needs a wider band then.
+    draws_per_read: of its latest half hour, see domain.draws.
     """
     scene = Scene(statement_level, names or {}, conditions or {}, window_s, off_since)
     z = _z(CONFIDENCE) if comparisons == 1 else _z(CONFIDENCE_ALONE, comparisons)
-    return _pooled([InstanceReading("", weights, select_counts, sessions)], scene, z)
+    return _pooled([InstanceReading("", weights, select_counts, sessions, draws_per_read)], scene, z)
 
 
 def pooled_verdict(
@@ -99,23 +108,15 @@ def pooled_verdict(
     conditions: Mapping[int, Condition] | None = None,
     window_s: float | None = None,
     off_since: datetime | None = None,
+    is_after_change: bool = False,
 ) -> Verdict:
     """Judge a cluster over all its pgpools, and name the one that deviates.
 
-    A pgpool whose sessions are not counted is left out, and the sentence says so.
+    A pgpool whose draws are unknown is left out, and the sentence says so.
+    is_after_change: the window begins with a change of weights or of a status.
     """
-    scene = Scene(statement_level, names or {}, conditions or {}, window_s, off_since)
+    scene = Scene(statement_level, names or {}, conditions or {}, window_s, off_since, is_after_change)
     return _pooled(readings, scene, _z(CONFIDENCE))
-
-
-def effective_sessions(reads_per_session: Iterable[float]) -> float:
-    """How many equal sessions would vary as much as these unequal ones: (sum r)^2 / sum r^2.
-
-    Source: Kish, Survey Sampling (1965), effective size of a weighted sample.
-    """
-    reads = list(reads_per_session)
-    squares = math.fsum(read * read for read in reads)
-    return math.fsum(reads) ** 2 / squares if squares > 0 else 0.0
 
 
 def _pooled(readings: Sequence[InstanceReading], scene: Scene, z: float) -> Verdict:
@@ -124,13 +125,20 @@ def _pooled(readings: Sequence[InstanceReading], scene: Scene, z: float) -> Verd
         return _cannot_tell(Pool(readings, scene))
     pool = Pool(counted, scene)
     nodes = tuple(_node_verdict(pool, node_id, z) for node_id in pool.node_ids)
-    state, sentence = _answer(pool, nodes, z)
-    if len(counted) > 1 and state is not RoutingState.TOO_LITTLE_TRAFFIC:
-        state, sentence = _with_deviating(pool, state, sentence)
+    state, sentence = _judged(pool, z, CONFIDENCE_ALONE)
+    is_certain = state is RoutingState.OFF and _judged(pool, _z(CONFIDENCE_CERTAIN), CONFIDENCE_CERTAIN)[0] is state
     left_out = [reading.name for reading in readings if reading not in counted and reads_of(reading)]
     sentence = f"{sentence}{routing_words.away(scene.away(pool.node_ids))}.{routing_words.left_out(left_out)}"
     sessions = [reading.sessions for reading in counted if reading.sessions is not None]
-    return Verdict(state, sentence, nodes, math.fsum(sessions) if sessions else None, pool.reads)
+    return Verdict(state, sentence, nodes, math.fsum(sessions) if sessions else None, pool.reads, is_certain)
+
+
+def _judged(pool: Pool, z: float, confidence_alone: float) -> tuple[RoutingState, str]:
+    """The state and its sentence, without the full stop: of all together, and of one pgpool where that stands out."""
+    state, sentence = _answer(pool, [_node_verdict(pool, node_id, z) for node_id in pool.node_ids], z)
+    if len(pool.readings) > 1 and state is not RoutingState.TOO_LITTLE_TRAFFIC:
+        return _with_deviating(pool, state, sentence, _z(confidence_alone, len(pool.readings)))
+    return state, sentence
 
 
 def _node_verdict(pool: Pool, node_id: int, z: float) -> NodeVerdict:
@@ -183,9 +191,8 @@ def _cannot_tell(pool: Pool) -> Verdict:
 
 
 def _answer(pool: Pool, nodes: Sequence[NodeVerdict], z: float) -> tuple[RoutingState, str]:
-    """The state and its sentence, without the full stop."""
     scene = pool.scene
-    draws = routing_words.counted(pool.draws, statement_level=scene.statement_level)
+    draws = _counted(pool)
     if pool.draws < MINIMUM_DRAWS:
         return RoutingState.TOO_LITTLE_TRAFFIC, routing_words.too_little(draws=draws, window_s=scene.window_s)
     if not pool.has_weight_up():
@@ -198,6 +205,14 @@ def _answer(pool: Pool, nodes: Sequence[NodeVerdict], z: float) -> tuple[Routing
     allowed = z * max(map(pool.standard_error, noisy))
     sentence = routing_words.within_noise(*pool.figures(), draws=draws, window_s=scene.window_s, allowed=allowed)
     return RoutingState.WITHIN_NOISE, sentence
+
+
+def _counted(pool: Pool) -> str:
+    if pool.scene.statement_level:
+        return routing_words.counted(pool.draws, statement_level=True)
+    if pool.sessions is not None and pool.draws >= UNEQUAL * min(pool.sessions, pool.reads):
+        return routing_words.counted(pool.draws, statement_level=False)
+    return routing_words.unequal(pool.sessions, pool.draws)
 
 
 def _finding(pool: Pool, nodes: Sequence[NodeVerdict]) -> str:
@@ -217,6 +232,8 @@ def _finding(pool: Pool, nodes: Sequence[NodeVerdict]) -> str:
         cause = routing_words.lag_cause(condition.lag_text)
     elif condition.lagged_until is not None and deviation < 0:
         cause = routing_words.past_lag_cause(condition.lagged_until)
+    elif scene.is_after_change and not scene.statement_level:
+        cause = routing_words.earlier_sessions_cause()
     elif condition.is_primary and deviation > 0:
         cause = routing_words.unbalanced_cause()
     return routing_words.off(
@@ -228,9 +245,8 @@ def _finding(pool: Pool, nodes: Sequence[NodeVerdict]) -> str:
     )
 
 
-def _with_deviating(pool: Pool, state: RoutingState, sentence: str) -> tuple[RoutingState, str]:
+def _with_deviating(pool: Pool, state: RoutingState, sentence: str, z: float) -> tuple[RoutingState, str]:
     """Name the pgpool that is off on its own account; one is enough to call the cluster off."""
-    z = _z(CONFIDENCE_ALONE, len(pool.readings))
     furthest, name, finding = 0.0, "", ""
     for reading in pool.readings:
         alone = Pool([reading], pool.scene)

@@ -21,12 +21,16 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class InstanceReading:
-    """What one pgpool did during the window; sessions is None where they are not counted."""
+    """What one pgpool did during the window.
+
+    sessions: None where they are not counted. draws_per_read: from its latest half hour (domain.draws), if that tells.
+    """
 
     name: str
     weights: Mapping[int, float]
     select_counts: Mapping[int, int]
     sessions: float | None
+    draws_per_read: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,7 @@ class Scene:
     conditions: Mapping[int, Condition]
     window_s: float | None
     off_since: datetime | None
+    is_after_change: bool = False  # the window begins with a change of weights or status
 
     def condition(self, node_id: int) -> Condition:
         return self.conditions.get(node_id, Condition())
@@ -49,10 +54,17 @@ class Scene:
         return [self.name(node_id) for node_id in node_ids if not self.condition(node_id).is_up]
 
     def draws(self, reading: InstanceReading) -> float | None:
-        """How many times chance chose a backend; a session that sent no read left no trace of its draw."""
+        """How many independent choices of a backend stand behind the reads; None where nothing tells.
+
+        At most one per read: a session that sent none left no trace of its draw. Fewer than the sessions where some
+        of them send most of the reads.
+        """
+        reads = float(reads_of(reading))
         if self.statement_level:
-            return float(reads_of(reading))
-        return None if reading.sessions is None else min(reading.sessions, float(reads_of(reading)))
+            return reads
+        spread = None if reading.draws_per_read is None else reading.draws_per_read * reads
+        known = [draws for draws in (reading.sessions, spread) if draws is not None]
+        return min(*known, reads) if known else None
 
 
 class Pool:
@@ -69,6 +81,8 @@ class Pool:
         self.reads = sum(map(reads_of, readings))
         self.reads_up = sum(self._reads_up(reading) for reading in readings)
         self.draws = math.fsum(scene.draws(reading) or 0 for reading in readings)
+        sessions = [reading.sessions for reading in readings if reading.sessions is not None]
+        self.sessions = math.fsum(sessions) if len(sessions) == len(readings) else None
 
     def weight_share(self, node_id: int) -> float:
         return self._mixed(node_id, self.node_ids)

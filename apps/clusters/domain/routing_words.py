@@ -46,6 +46,10 @@ def unbalanced_cause() -> str:
     return "the primary also takes the reads that cannot be balanced"
 
 
+def earlier_sessions_cause() -> str:
+    return "sessions from before the change may still be open"
+
+
 def no_weight_up(*, all_weights_zero: bool) -> str:
     if all_weights_zero:
         return "Off: all weights are 0, so pgpool sends every read to one backend"
@@ -69,6 +73,13 @@ def counted(draws: float, *, statement_level: bool) -> str:
     noun = "read" if statement_level else "session"
     number = round(draws)
     return f"{number:,} {noun}" if number == 1 else f"{f'{number:,}' if number else 'no'} {noun}s"
+
+
+def unequal(sessions: float | None, draws: float) -> str:
+    """Sessions of which a few send most of the reads, or that nobody counted: "905 sessions that weigh like 350"."""
+    if sessions is None:
+        return f"reads that weigh like {counted(draws, statement_level=False)}"
+    return f"{counted(sessions, statement_level=False)} that weigh like {draws:,.0f}"
 
 
 def more_needed(missing: int, *, statement_level: bool) -> str:

@@ -19,6 +19,7 @@ def judged(
     conditions: Mapping[int, Condition] | None = None,
     off_since: datetime | None = None,
     window_s: float | None = 300,
+    draws_per_read: float | None = None,
 ) -> Verdict:
     return verdict(
         weights=weights,
@@ -29,6 +30,7 @@ def judged(
         conditions=conditions,
         window_s=window_s,
         off_since=off_since,
+        draws_per_read=draws_per_read,
     )
 
 
