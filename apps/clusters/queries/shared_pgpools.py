@@ -20,8 +20,10 @@ def watchers(*, organisation_id: int) -> Mapping[Address, list[Watcher]]:
     """Address of a pgpool -> who watches it, by the name of the cluster."""
     rows = PgpoolInstance.objects.filter(cluster__organisation_id=organisation_id).order_by("cluster__name", "pk")
     found: dict[Address, list[Watcher]] = {}
-    for host, port, *who in rows.values_list("host", "port", "pk", "cluster_id", "cluster__name"):
-        found.setdefault((host.lower(), port), []).append(Watcher(*who))
+    for host, port, pk, cluster_id, cluster_name in rows.values_list(
+        "host", "port", "pk", "cluster_id", "cluster__name"
+    ):
+        found.setdefault((host.lower(), port), []).append(Watcher(pk, cluster_id, cluster_name))
     return found
 
 
