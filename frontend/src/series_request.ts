@@ -26,8 +26,17 @@ export async function fetchSeries(url: string, signal: AbortSignal): Promise<Ser
     if (signal.aborted) throw error;
     throw new SeriesUnavailable(`No answer from ${path}.`);
   }
-  if (!response.ok) throw new SeriesUnavailable(`No answer from ${path} (${response.status}).`);
+  if (!response.ok) throw new SeriesUnavailable(await refusal(response, path));
   const answer: unknown = await response.json();
   if (!isSeriesAnswer(answer)) throw new SeriesUnavailable(`${path} answered something that is not a series.`);
   return answer;
+}
+
+/** What the server says is wrong and what would be right, where it does (problem+json). */
+async function refusal(response: Response, path: string): Promise<string> {
+  const plain = `No answer from ${path} (${response.status})`;
+  if (!response.headers.get("Content-Type")?.startsWith("application/problem+json")) return `${plain}.`;
+  const problem: unknown = await response.json().catch(() => null);
+  const isTold = typeof problem === "object" && problem !== null && "detail" in problem && typeof problem.detail === "string";
+  return isTold ? `${plain}: ${problem.detail}` : `${plain}.`;
 }
