@@ -7,7 +7,6 @@ from apps.clusters.domain.draws import BLOCK_S, SPAN_S, draws_per_read
 from apps.clusters.domain.routing import RoutingState, pooled_verdict
 from tests.clusters.domain.verdicts import judged, reading
 
-
 Blocks = list[dict[int, int]]
 WINDOW_BLOCKS = 20  # five minutes
 
