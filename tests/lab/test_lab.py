@@ -1,5 +1,6 @@
 """The lab itself: what comes up, what the faults do, and that nothing stays behind."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -10,7 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from deploy.lab import Lab, processes
+from deploy.lab import Lab, processes, shared_memory
+from deploy.lab.account import server_account
 from deploy.lab.plan import UnknownServer
 
 Wait = Callable[..., None]
@@ -40,6 +42,13 @@ def lag_bytes(lab: Lab, name: str) -> int:
     with lab.backends.connect(lab.plan.backends[0]) as connection:
         row: Any = connection.execute(query, [name]).fetchone()
     return int(row[0])
+
+
+def mapped(pid: int) -> str:
+    """The files that a process has in its memory; a session may be over by now."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/maps").read_text()
+    return ""
 
 
 def write_some_wal(lab: Lab) -> None:
@@ -175,6 +184,51 @@ def test_children_of_a_killed_pgpool_are_ended_by_the_next_up(tmp_path: Path, wa
         assert node(lab, 0, 0)["status"] == "up"
     finally:
         lab.forget()
+
+
+def test_servers_that_were_killed_all_at_once_leave_no_memory_behind(tmp_path: Path) -> None:
+    lab = Lab(tmp_path / "own", pgpool_count=1, num_init_children=4)
+    try:
+        lab.up()
+        folder = Path(lab.addresses["data"])
+        killed = [process.pid for process in processes.members(folder, lab.account)]
+        assert shared_memory.segments_of(killed)
+        assert not [pid for pid in killed if "/dev/shm/" in mapped(pid)]
+        processes.kill(folder, lab.account)
+
+        lab.down()
+
+        assert shared_memory.segments_of(killed) == {}
+    finally:
+        lab.forget()
+
+
+def test_a_segment_that_nobody_can_find_any_more_is_released_and_one_in_use_is_kept() -> None:
+    account = server_account()
+    code = "import ctypes; print(ctypes.CDLL(None).shmget(0, 1, 0o1600), flush=True); input()"
+    gone, living = (
+        subprocess.Popen(
+            [*account.prefix, "/usr/bin/python3", "-c", code],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd="/",
+        )
+        for _ in range(2)
+    )
+    try:
+        assert gone.stdout is not None
+        assert living.stdout is not None
+        lost, kept = int(gone.stdout.readline()), int(living.stdout.readline())
+        gone.communicate("\n")
+
+        shared_memory.release(shared_memory.unusable(account), account)
+
+        assert lost not in shared_memory.segments_of([gone.pid])
+        assert kept in shared_memory.segments_of([living.pid])
+    finally:
+        living.communicate("\n")
+        shared_memory.release(shared_memory.unusable(account), account)
 
 
 def test_a_lab_whose_owner_died_is_ended_by_the_next_up_of_another_lab(tmp_path: Path, wait_until: Wait) -> None:
