@@ -15,7 +15,7 @@ class TokenForm(forms.Form):
     name = forms.CharField(max_length=80, label="What will use it")
     scope = forms.ChoiceField(
         choices=[
-            (ApiToken.Scope.READ.value, "read: look at everything, change nothing"),
+            (ApiToken.Scope.READ.value, "read: changes nothing"),
             (ApiToken.Scope.WRITE.value, "write: all that you may"),
         ],
         label="What it may do",

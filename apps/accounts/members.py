@@ -7,6 +7,9 @@ from django.db import transaction
 
 from apps.accounts import audit
 from apps.accounts.models import Membership, Organisation, User
+from apps.accounts.roles import Role, reaches
+
+FEW = 5
 
 
 @dataclass(frozen=True)
@@ -61,3 +64,10 @@ def create_member(*, organisation: Organisation, email: str, role: str, password
         after={"role": role, "password_set": password is not None},
     )
     return MemberMade(membership, is_new_user, is_new_member)
+
+
+def who_may(*, organisation: Organisation, role: str) -> list[str]:
+    """E-mails of a few who may do what the role may: whom somebody can ask who may not."""
+    able = [held for held in Role.values if reaches(held, role)]
+    found = Membership.objects.filter(organisation=organisation, role__in=able, user__is_active=True)
+    return list(found.order_by("user__email").values_list("user__email", flat=True)[:FEW])

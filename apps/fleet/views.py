@@ -6,6 +6,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from apps.accounts.access import Caller, page
+from apps.accounts.members import who_may
 from apps.accounts.roles import Role
 from apps.fleet import queries
 
@@ -49,6 +50,7 @@ def _answer(request: HttpRequest, caller: Caller, template: str, *, is_fragment:
         "view": chosen,
         "q": words,
         "may_admin": caller.may(Role.ADMIN),
+        "admins": [] if seen["rows"] else who_may(organisation=caller.organisation, role=Role.ADMIN),
         "is_fragment": is_fragment,
     }
     return render(request, template, context)

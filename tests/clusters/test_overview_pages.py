@@ -44,11 +44,30 @@ def test_an_empty_fleet_says_what_to_do_first(
     assert said in text
 
 
+@pytest.mark.parametrize("path", ["/o/acme/", f"{PAGE}weights/", f"{PAGE}settings/"])
+def test_who_may_not_is_told_whom_to_ask(
+    client_for: Callable[..., Client], organisation: Organisation, path: str
+) -> None:
+    client_for("admin")
+    if path != "/o/acme/":
+        poll(register(organisation))
+
+    assert "Ask admin@acme.example." in text_of(client_for("viewer").get(path))
+
+
 @pytest.mark.parametrize("path", ["", "now/", "saturation/", "happened/", "events/", "history/", "weights/"])
 def test_a_cluster_that_was_never_polled_has_pages_without_a_figure(viewer: Client, orders: Cluster, path: str) -> None:
     Cluster.objects.update(created_at=timezone.now() + AHEAD)
 
     assert viewer.get(PAGE + path).status_code == 200
+
+
+def test_the_first_minute_says_in_words_what_the_bars_will_show(viewer: Client, orders: Cluster) -> None:
+    poll(orders)
+
+    page = viewer.get(f"{PAGE}now/").content.decode()
+
+    assert 'aria-label="No reads in this window, weight 25.0\xa0%"' in page
 
 
 def test_the_first_minute_says_what_is_awaited(viewer: Client, orders: Cluster) -> None:
@@ -58,6 +77,7 @@ def test_the_first_minute_says_what_is_awaited(viewer: Client, orders: Cluster) 
 
     assert "Collecting: the verdict comes in about 20 s." in text
     assert "What to try first" in text
+    assert "Too early to tell." in text
 
 
 def test_zones_that_are_made_up_are_marked_so(client_for: Callable[..., Client], orders: Cluster) -> None:

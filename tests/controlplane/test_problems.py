@@ -115,6 +115,7 @@ def test_a_failure_is_a_page_without_any_template_logic(db):
 
     assert page.status_code == 500
     assert "This page failed" in page.content.decode()
+    assert 'href="/static/failed.css"' in page.content.decode()
     assert "{%" not in page.content.decode()
 
 

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import TypedDict
 
 from apps.accounts.access import Caller
+from apps.accounts.members import who_may
 from apps.accounts.roles import Role
 from apps.clusters.domain.weights import WeightError, as_integers, shares
 from apps.clusters.models import Cluster, ConfigRevision, NodeLatest, PgpoolInstance, Rollout
@@ -174,7 +175,11 @@ def _blockers(
     """Why nothing can be applied now, in words; empty when it can."""
     found = []
     if not caller.may(Role.OPERATOR):
-        found.append(f"You have {caller.role} access to {cluster.name}; changing weights needs the role operator.")
+        able = ", ".join(who_may(organisation=caller.organisation, role=Role.OPERATOR))
+        found.append(
+            f"You have {caller.role} access to {cluster.name}; changing weights needs the role operator."
+            f"{f' Ask {able}.' if able else ''} Here you can see what a change would do; nothing is sent."
+        )
     observed = list(
         cluster.instances.filter(delivery_kind=PgpoolInstance.Delivery.OBSERVE)
         .order_by("pk")

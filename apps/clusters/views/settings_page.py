@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 
 from apps.accounts.access import Caller
-from apps.accounts.models import Membership
+from apps.accounts.members import who_may
 from apps.accounts.roles import Role
 from apps.clusters.forms.changes import CredentialsForm, NameForm, PlacesForm, RemovalForm
 from apps.clusters.forms.pgpools import PgpoolChangeForm, PgpoolForm, delivery_directories
@@ -49,7 +49,7 @@ def settings_page(
     sight = sight_of(cluster)
     context: dict[str, Any] = {
         **cluster_context(caller, cluster, "settings"),
-        "admins": _admins(caller),
+        "admins": who_may(organisation=caller.organisation, role=Role.ADMIN),
         "backends": [one.backend for one in sight.backends],
         "pgpools": [_row(caller, one, given.get("changed_pgpool")) for one in sight.instances],
         "is_last": len(sight.instances) == 1,
@@ -90,9 +90,3 @@ def _row(caller: Caller, one: InstanceSight, refused: PgpoolChangeForm | None) -
         form=form,
         is_refused=is_refused,
     )
-
-
-def _admins(caller: Caller) -> list[str]:
-    """Who can help somebody who may only look."""
-    memberships = Membership.objects.filter(organisation=caller.organisation, role=Role.ADMIN, user__is_active=True)
-    return list(memberships.order_by("user__email").values_list("user__email", flat=True)[:5])
