@@ -97,15 +97,6 @@ async def reload_config(address: PcpAddress, *, deadline_s: float) -> None:
     await _within(address, ask, deadline_s=deadline_s)
 
 
-async def attach_node(address: PcpAddress, node_id: int, *, deadline_s: float) -> None:
-    """Give a backend that pgpool holds for down another chance. Raises PcpError."""
-
-    async def ask(talk: _Talk) -> None:
-        await talk.ask(b"C", _text(str(node_id)), b"c")
-
-    await _within(address, ask, deadline_s=deadline_s)
-
-
 async def _within(address: PcpAddress, ask: Callable[[_Talk], Awaitable[Answer]], *, deadline_s: float) -> Answer:
     where = f"{address.host}:{address.port}"
     at: list[Step] = ["tcp"]

@@ -7,6 +7,8 @@ from typing import Any
 from apps.accounts.models import Organisation
 from apps.clusters.history.append import InstanceSampleRow, NodeSampleRow, append
 from apps.clusters.models import Backend, BackendLatest, Cluster, InstanceLatest, NodeLatest, PgpoolInstance
+from apps.clusters.queries.health import Freshness, Health, freshness_of, health_of
+from apps.clusters.queries.sight import sight_of
 
 NOW = datetime(2026, 3, 17, 14, 32, tzinfo=UTC)
 LONG_AGO = NOW - timedelta(hours=3)
@@ -140,3 +142,13 @@ def count(
         session_count=None if sessions is None else before + sessions,
         sessions_reason="" if sessions is not None else "sessions are counted from Pgpool-II 4.3 on",
     )
+
+
+def cluster_health(
+    *, cluster: Cluster, now: datetime, verdict_state: str | None = None, counted_s: float | None = None
+) -> Health:
+    return health_of(sight=sight_of(cluster), now=now, verdict_state=verdict_state, counted_s=counted_s)
+
+
+def freshness(*, cluster: Cluster, now: datetime) -> Freshness:
+    return freshness_of(sight=sight_of(cluster), now=now)

@@ -4,9 +4,8 @@ import pytest
 
 from apps.accounts.models import Organisation
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest
-from apps.clusters.queries.health import cluster_health, freshness
 from apps.clusters.queries.overview import overview
-from tests.clusters.seen_cluster import NOW, ago, count, poll, register
+from tests.clusters.seen_cluster import NOW, ago, cluster_health, count, freshness, poll, register
 
 pytestmark = pytest.mark.django_db
 

@@ -17,9 +17,8 @@ from apps.clusters.polling.registry import WatchedCluster, watched_clusters
 from apps.clusters.polling.shows import duration_s
 from apps.clusters.polling.store import store
 from apps.clusters.queries.distribution import distribution
-from apps.clusters.queries.health import cluster_health
 from apps.fleet.queries import fleet
-from tests.clusters.seen_cluster import NOW, ago, count, poll, register
+from tests.clusters.seen_cluster import NOW, ago, cluster_health, count, poll, register
 
 pytestmark = pytest.mark.django_db
 

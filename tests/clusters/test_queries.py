@@ -13,10 +13,9 @@ from apps.clusters.models import BackendLatest, Cluster, NodeLatest
 from apps.clusters.queries import lookup
 from apps.clusters.queries.clusters import cluster_answer, cluster_answers
 from apps.clusters.queries.distribution import distribution
-from apps.clusters.queries.health import cluster_health
 from apps.clusters.queries.nodes import nodes_answer
 from apps.clusters.queries.overview import overview
-from tests.clusters.seen_cluster import NOW, WEIGHTS, ago, count, poll, register
+from tests.clusters.seen_cluster import NOW, WEIGHTS, ago, cluster_health, count, poll, register
 
 pytestmark = pytest.mark.django_db
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TypedDict
 
-from apps.clusters.models import Cluster
-from apps.clusters.queries.sight import UP, BackendSight, InstanceSight, Sight, sight_of
+from apps.clusters.queries.sight import UP, BackendSight, InstanceSight, Sight
 
 STALE_AFTER_S = 15
 # Differences over less time than this are too noisy to speak of.
@@ -36,21 +35,17 @@ class Freshness(TypedDict):
     verdict_in_s: int | None
 
 
-def cluster_health(
-    *, cluster: Cluster, now: datetime, verdict_state: str | None = None, counted_s: float | None = None
-) -> Health:
-    return health_of(sight=sight_of(cluster), now=now, verdict_state=verdict_state, counted_s=counted_s)
-
-
-def freshness(*, cluster: Cluster, now: datetime) -> Freshness:
-    return freshness_of(sight=sight_of(cluster), now=now)
-
-
 def health_of(
-    *, sight: Sight, now: datetime, verdict_state: str | None = None, counted_s: float | None = None
+    *,
+    sight: Sight,
+    now: datetime,
+    verdict_state: str | None = None,
+    is_certain: bool = True,
+    counted_s: float | None = None,
 ) -> Health:
     """verdict_state: of the routing verdict, where it is known; "off" is a warning once it holds for long enough.
 
+    is_certain: as the verdict's; once in 20 windows chance alone looks like "off", and that is nobody's trouble.
     counted_s: the time whose reads were judged; None where that is not known, and the verdict counts as it is.
     """
     fresh = freshness_of(sight=sight, now=now)
@@ -60,13 +55,17 @@ def health_of(
         return {"state": _IDLE, "word": "Collecting", "reasons": ["Registered; the first poll is under way."]}
     is_off = verdict_state == "off"
     is_too_early = is_off and counted_s is not None and counted_s < TROUBLE_AFTER_S
-    critical, warnings = list(_critical(sight)), list(_warnings(sight, is_off=is_off and not is_too_early))
+    is_trouble = is_off and is_certain and not is_too_early
+    critical, warnings = list(_critical(sight)), list(_warnings(sight, is_off=is_trouble))
     if critical:
         return {"state": _CRIT, "word": critical[0][0], "reasons": [sentence for _, sentence in critical + warnings]}
     if warnings:
         return {"state": _WARN, "word": warnings[0][0], "reasons": [sentence for _, sentence in warnings]}
     if is_too_early:
         reason = f"Off for {counted_s:.0f} s only: a warning once it lasts {TROUBLE_AFTER_S} s."
+        return {"state": _IDLE, "word": "Waiting", "reasons": [reason]}
+    if is_off and not is_trouble:
+        reason = "Reads are off their weights by a little more than chance explains: a warning once that is certain."
         return {"state": _IDLE, "word": "Waiting", "reasons": [reason]}
     return {"state": _OK, "word": "Healthy", "reasons": []}
 
