@@ -1,7 +1,9 @@
 """The latest rows keep what they must, and samples lie in partitions that come and go."""
 
 import datetime as dt
+from zoneinfo import ZoneInfo
 
+import psycopg
 import pytest
 from django.db import connection
 
@@ -85,6 +87,29 @@ def test_partitions_are_made_ahead_and_old_ones_dropped(cluster: Cluster) -> Non
     assert rows_in("clusters_node_sample_20260301") == 3
     assert partitions.drop_old_samples(now=START + dt.timedelta(days=30)) == []
     assert "clusters_node_sample_20260301" in partitions.drop_old_samples(now=START + dt.timedelta(days=31))
+
+
+def test_days_are_those_of_utc_wherever_the_clock_is(cluster: Cluster) -> None:
+    # A quarter past eight in the evening in New York, on the day its clocks go forward; in UTC it is past midnight.
+    evening = dt.datetime(2026, 3, 8, 20, 15, tzinfo=ZoneInfo("America/New_York"))
+
+    made = [name for name in partitions.ensure_partitions(now=evening) if "node" in name]
+
+    assert made == [f"clusters_node_sample_202603{day:02}" for day in (9, 10, 11)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_partition_that_somebody_reads_is_dropped_later(cluster: Cluster) -> None:
+    long_after = START + dt.timedelta(days=40)
+    partitions.ensure_partitions(now=START)
+    with psycopg.connect(**connection.get_connection_params() | {"cursor_factory": None}) as reader:
+        reader.execute("SELECT FROM clusters_node_sample_20260301")
+
+        dropped = partitions.drop_old_samples(now=long_after)
+
+    assert "clusters_node_sample_20260301" not in dropped
+    assert "clusters_node_sample_20260302" in dropped  # the others need not wait for it
+    assert partitions.drop_old_samples(now=long_after) == ["clusters_node_sample_20260301"]
 
 
 def test_a_day_that_lies_in_the_default_partition_stays_there(cluster: Cluster) -> None:

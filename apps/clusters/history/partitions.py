@@ -27,15 +27,15 @@ def ensure_partitions(*, now: dt.datetime) -> list[str]:
 
 
 def drop_old_samples(*, now: dt.datetime) -> list[str]:
-    """Drop the partitions of days that ended more than 30 days ago; returns their names."""
+    """Drop the partitions of days that ended more than 30 days ago; returns their names.
+
+    One that is in use is left for the next time.
+    """
     earliest = now.astimezone(dt.UTC).date() - dt.timedelta(days=KEPT_DAYS)
     dropped = []
     for name in sorted(_existing()):
         day = _day_of(name)
-        if day is not None and day < earliest:
-            with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute("SET LOCAL lock_timeout = '10s'")
-                cursor.execute(f"DROP TABLE IF EXISTS {name}")
+        if day is not None and day < earliest and _drop(name):
             dropped.append(name)
     with connection.cursor() as cursor:
         for table in TABLES:
@@ -58,6 +58,18 @@ def _make(table: str, day: dt.date) -> bool:
         return False  # the default partition holds samples of that day
     except OperationalError as error:
         logger.warning("partition not made: name=%s error=%s", name, error)
+        return False
+    return True
+
+
+def _drop(name: str) -> bool:
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            # The samples of this moment wait behind it while somebody reads; it is tried again an hour later.
+            cursor.execute("SET LOCAL lock_timeout = '2s'")
+            cursor.execute(f"DROP TABLE IF EXISTS {name}")
+    except OperationalError as error:
+        logger.warning("partition not dropped: name=%s error=%s", name, error)
         return False
     return True
 
