@@ -16,6 +16,9 @@ from rest_framework.response import Response
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
+HOW_TO_SIGN_IN = (
+    "Nobody is signed in. Send a token in the header Authorization: Bearer <token>; tokens are made in Settings."
+)
 # How OpenAPI describes such an answer.
 SHAPE: dict[str, Any] = {
     "type": "object",
@@ -108,6 +111,7 @@ def problem_answer(error: Exception, context: Mapping[str, Any]) -> Response | N
 
 
 def _body(error: exceptions.APIException) -> dict[str, object]:
+    detail = HOW_TO_SIGN_IN if isinstance(error, exceptions.NotAuthenticated) else str(error.detail)
     if isinstance(error, Problem):
         return {
             "type": f"urn:lifeguard:{error.kind}",
@@ -129,7 +133,7 @@ def _body(error: exceptions.APIException) -> dict[str, object]:
         "type": f"urn:lifeguard:{str(error.default_code).replace('_', '-')}",
         "title": _title(error),
         "status": error.status_code,
-        "detail": str(error.detail),
+        "detail": detail,
     }
 
 

@@ -92,6 +92,15 @@ def test_what_is_no_finite_number_is_refused(acme: Scene, figure: str) -> None:
     assert not ConfigRevision.objects.exists()
 
 
+@pytest.mark.parametrize("body", [[], ["weights"], "weights", 3])
+def test_a_body_that_is_no_object_is_told_what_it_must_be(acme: Scene, body: object) -> None:
+    answer = script("operator").put(REST, body)
+
+    [error] = answer.json()["errors"]
+    assert (answer.status_code, error["field"]) == (400, "body")
+    assert error["reason"] == "must be a JSON object, {…}, with these fields: weights, per_instance, note, base"
+
+
 def test_a_file_edited_by_hand_is_a_conflict_that_lists_the_difference(acme: Scene) -> None:
     acme.edit_by_hand()
 

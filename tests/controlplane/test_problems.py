@@ -37,6 +37,13 @@ def test_an_error_is_a_problem(error, status, kind):
     assert set(SHAPE["required"]) <= set(answer.data)
 
 
+def test_who_sent_no_token_is_told_how_to_send_one():
+    answer = problem_answer(exceptions.NotAuthenticated(), {})
+
+    assert answer is not None
+    assert "Authorization: Bearer <token>; tokens are made in Settings" in answer.data["detail"]
+
+
 def test_a_problem_carries_its_facts():
     answer = problem_answer(Problem("rollout-running", 409, "Busy", "Rollout 7 is running.", rollout=7), {})
 

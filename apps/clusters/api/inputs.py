@@ -21,8 +21,11 @@ class StrictSerializer(serializers.Serializer[Any]):
     """Refuses fields that it does not know: a misspelled one would be lost without a word."""
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict) and (unknown := sorted(set(data) - set(self.fields))):
-            known = ", ".join(self.fields)
+        known = ", ".join(self.fields)
+        if not isinstance(data, dict):
+            expected = f"must be a JSON object, {{…}}, with these fields: {known}"
+            raise serializers.ValidationError({"non_field_errors": [expected]})
+        if unknown := sorted(set(data) - set(self.fields)):
             raise serializers.ValidationError({name: [f"is no field here; known are {known}"] for name in unknown})
         return super().to_internal_value(data)
 
