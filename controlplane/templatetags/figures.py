@@ -96,13 +96,6 @@ def data_size(value: object, reason: str = UNKNOWN) -> str:
 
 
 @register.filter
-def milliseconds(value: object, reason: str = UNKNOWN) -> str:
-    """0.42 -> 0.42 ms; 12.34 -> 12.3 ms; 250.2 -> 250 ms"""
-    found = _number_of(value)
-    return missing(reason) if found is None else f"{_plain(found, _digits(found))}{SPACE}ms"
-
-
-@register.filter
 def lag(value: object, reason: str = UNKNOWN) -> str:
     """Seconds behind: 0.21 -> 0.2 s; 214.3 -> 214 s"""
     found = _number_of(value)
@@ -111,19 +104,15 @@ def lag(value: object, reason: str = UNKNOWN) -> str:
 
 @register.filter
 def rate(value: object, reason: str = UNKNOWN) -> str:
-    """Events per second, the unit stands beside: 18.5 -> 18.50; 4120.4 -> 4,120"""
+    """Events per second, the unit stands beside: 8.634 -> 8.63; 86.34 -> 86; 4120.4 -> 4,120"""
     found = _number_of(value)
-    return missing(reason) if found is None else _plain(found, 2 if abs(found) < 100 else 0)
+    return missing(reason) if found is None else _plain(found, 2 if abs(found) < 9.995 else 0)
 
 
 @register.filter
 def reads_per_s(value: object, reason: str = UNKNOWN) -> str:
-    """18.5 -> 18.50 reads/s"""
+    """86.34 -> 86 reads/s"""
     return missing(reason) if _number_of(value) is None else f"{rate(value)}{SPACE}reads/s"
-
-
-def _digits(value: float) -> int:
-    return 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
 
 
 @register.filter

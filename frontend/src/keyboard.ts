@@ -1,10 +1,12 @@
 /**
- * Keys: `/` filter, j and k in a table[data-keyboard] (Enter follows the focused link), w weights of the row,
+ * Keys: `/` filter, j and k in a table[data-keyboard] (Enter follows the focused link), w weights of the row or cluster,
  * g and a letter for a[data-go="<letter>"], ? the list of keys, ⌘K or Ctrl-K the palette.
  */
 import { openDialog } from "./dialogs";
 
 const CHORD_MS = 900;
+/** Of the row on the fleet page; on a page of one cluster its tab, but where it is open already, a draft would be lost. */
+const WEIGHTS = "tr[data-cur] a[data-weights], .tabs a[data-weights]:not([aria-current])";
 
 let chordStartedMs = -Infinity;
 
@@ -33,7 +35,7 @@ function press(event: KeyboardEvent): void {
   else if (event.key === "/") focusFilter(event);
   else if (event.key === "?") openDialog("help");
   else if (event.key === "j" || event.key === "k") moveRow(event.key === "j" ? 1 : -1);
-  else if (event.key === "w") document.querySelector<HTMLAnchorElement>("tr[data-cur] a[data-weights]")?.click();
+  else if (event.key === "w") document.querySelector<HTMLAnchorElement>(WEIGHTS)?.click();
 }
 
 function focusFilter(event: KeyboardEvent): void {

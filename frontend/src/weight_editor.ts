@@ -116,7 +116,7 @@ export class WeightEditor extends HTMLElement {
     if (!this.hasAttribute("reads-per-s") || !Number.isFinite(readsPerS)) return;
     this.rows.forEach((row, index) => {
       const reads = (readsPerS * (this.tenths[index] ?? 0)) / WHOLE;
-      this.fill(`[data-reads="${row.nodeId}"]`, plainNumber(reads, reads < 100 ? 2 : 0));
+      this.fill(`[data-reads="${row.nodeId}"]`, plainNumber(reads, reads < 9.995 ? 2 : 0));
     });
   }
 }

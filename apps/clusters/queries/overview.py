@@ -1,5 +1,6 @@
 """What the overview of a cluster shows: the verdict with its evidence, the topology, saturation, cache, events."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TypedDict
 
@@ -67,6 +68,7 @@ class Overview(TypedDict):
     ribbons: list[ribbons.Ribbon]
     strip_height: int
     cross_az_share: float | None
+    lacks_azs: str
     cache: CacheFigures
     versions: str
 
@@ -91,7 +93,11 @@ def overview(*, cluster: Cluster, window_s: int, now: datetime) -> Overview:
     flows = _flows(judged, instances, backends)
     return {
         "health": health_of(
-            sight=sight, now=now, verdict_state=judged["verdict"]["state"], counted_s=judged["seconds"]
+            sight=sight,
+            now=now,
+            verdict_state=judged["verdict"]["state"],
+            is_certain=judged["verdict"]["is_certain"],
+            counted_s=judged["seconds"],
         ),
         "freshness": freshness_of(sight=sight, now=now),
         "distribution": judged,
@@ -101,9 +107,19 @@ def overview(*, cluster: Cluster, window_s: int, now: datetime) -> Overview:
         "ribbons": ribbons.strip(flows),
         "strip_height": ribbons.height(max(len(instances), len(backends))),
         "cross_az_share": ribbons.cross_az_share(flows),
+        "lacks_azs": _lacks_azs(instances, backends),
         "cache": _cache(cluster, now - timedelta(seconds=window_s), now),
         "versions": _versions(sight),
     }
+
+
+def _lacks_azs(instances: Sequence[InstanceFigures], backends: Sequence[BackendFigures]) -> str:
+    """Which of the two have no AZ, "" if all have one."""
+    lacking = {
+        "pgpools": any(not each["az"] for each in instances),
+        "backends": any(not each["az"] for each in backends),
+    }
+    return " and ".join(name for name, is_lacking in lacking.items() if is_lacking)
 
 
 def evidence(judged: DistributionAnswer, *, is_statement_level: bool) -> str:
@@ -157,7 +173,7 @@ def _instance(one: InstanceSight, counted: InstanceDistribution | None, judged: 
         "reason": row.reason if row else "not asked yet",
         "reads_per_s": _rate(counted["reads"], judged) if counted else None,
         "sessions": counted["sessions"] if counted else None,
-        "is_off": bool(counted and counted["state"] == "off" and judged["seconds"] >= TROUBLE_AFTER_S),
+        "is_off": bool(counted and counted["is_certain"] and judged["seconds"] >= TROUBLE_AFTER_S),
         "answered_at": row.answered_at if row else None,
         "probe_ms": row.probe_ms if row else None,
         "children_used": row.children_used if row else None,
