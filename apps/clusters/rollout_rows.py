@@ -18,6 +18,7 @@ from apps.accounts.access import Caller
 from apps.clusters.domain import rollout_plan
 from apps.clusters.domain.rollout_plan import RolloutView, StepView
 from apps.clusters.models import Cluster, ClusterEvent, ConfigRevision, Rollout, RolloutLog, RolloutStep
+from apps.clusters.queries import weight_words
 from apps.live import events
 
 logger = logging.getLogger(__name__)
@@ -90,21 +91,32 @@ def create(
         for position, file in enumerate(files)
     )
     _give_up_restoring(rollout)
-    audit.record(
-        caller=caller,
-        action="weights.requested" if rollback_of is None else "rollout.rollback_requested",
-        target_type="cluster",
-        target_id=cluster.pk,
-        target_name=cluster.slug,
-        before={"weights": weights_before},
-        after={"weights": revision.weights, "revision": revision.number, "rollout": rollout.pk, "note": revision.note},
-    )
+    _record(caller, rollout, weights_before)
     title = f"revision {revision.number} requested by {rollout.requested_by_name}"
     log(rollout, f"Rollout of {title}.")
     add_event(rollout, f"rollout of {title}", at=now)
     announce(rollout)
     transaction.on_commit(lambda: nudge(rollout.pk), robust=True)
     return rollout
+
+
+def _record(caller: Caller, rollout: Rollout, weights_before: Mapping[str, Mapping[str, float]]) -> None:
+    revision, names = rollout.revision, weight_words.backend_names(cluster=rollout.cluster)
+    audit.record(
+        caller=caller,
+        action="weights.requested" if rollout.rollback_of is None else "rollout.rollback_requested",
+        target_type="cluster",
+        target_id=rollout.cluster.pk,
+        target_name=rollout.cluster.slug,
+        before={"shares": weight_words.shares_text(weights_before, names), "weights": weights_before},
+        after={
+            "shares": weight_words.shares_text(revision.weights, names),
+            "weights": revision.weights,
+            "revision": revision.number,
+            "rollout": rollout.pk,
+            "note": revision.note,
+        },
+    )
 
 
 def _give_up_restoring(newer: Rollout) -> None:

@@ -60,6 +60,14 @@ def test_the_first_change_adopts_the_live_files_as_revision_1_and_stores_its_own
     assert ClusterEvent.objects.get().rollout == rollout
 
 
+def test_the_audit_trail_tells_the_shares_by_name(acme: Scene) -> None:
+    acme.request()
+
+    entry = AuditEntry.objects.get()
+    assert entry.before["shares"] == "pg1 0 %, pg2 50 %, pg3 50 %"
+    assert entry.after["shares"] == "pg1 0 %, pg2 25 %, pg3 75 %"
+
+
 def test_only_the_weights_of_the_file_change(acme: Scene) -> None:
     rollout = acme.request()
 
