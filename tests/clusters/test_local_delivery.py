@@ -134,16 +134,6 @@ def test_a_write_that_the_disk_held_up_replaces_nothing_any_more(conf: Path) -> 
     assert {path.name for path in conf.parent.iterdir()} == {"pgpool.conf", "pgpool.conf.lifeguard-7"}
 
 
-def test_what_a_killed_worker_had_made_ready_is_cleared_away(conf: Path) -> None:
-    """It holds passwords; and a worker that only stood still cannot put it in place any more."""
-    for name in (".pgpool.conf.lifeguard-abc123", ".pgpool.conf.lifeguard-6.lifeguard-x"):
-        conf.with_name(name).write_text(TEXT)
-
-    LocalFile(conf).write(CHANGED, expected_sha256=LocalFile(conf).read().sha256, rollout_tag="7")
-
-    assert {path.name for path in conf.parent.iterdir()} == {"pgpool.conf", "pgpool.conf.lifeguard-7"}
-
-
 def test_a_named_pipe_is_refused_and_not_waited_for(conf: Path) -> None:
     conf.unlink()
     os.mkfifo(conf)

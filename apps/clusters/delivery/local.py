@@ -123,7 +123,6 @@ class LocalFile:
         backup = self._backup_path(rollout_tag)
         self._expect(expected_sha256)
         try:
-            self._forget_candidates()
             _replace(backup, self.path.read_bytes(), like=self.path)
             candidate = _candidate(self.path, text.encode(), like=self.path)
             try:
@@ -140,11 +139,6 @@ class LocalFile:
             raise WriteFailed(f"{self.path} could not be replaced: {_words(error)}") from error
         self._tidy_up(backup)
         return backup
-
-    def _forget_candidates(self) -> None:
-        """Files that a worker which died, or stands still, had made ready: only one may write at a time."""
-        for candidate in self.path.parent.glob(f".{self.path.name}.lifeguard-*"):
-            candidate.unlink(missing_ok=True)
 
     def check_writable(self) -> None:
         """Whether write() would have the rights it needs; nothing is written. Raises WriteFailed."""
