@@ -41,8 +41,8 @@ _SECRET_WORD = re.compile(rf"^(?P<name>[ \t]*{_SECRET})(?P<between>[ \t]+)[^\s=#
 class ConfigSyntaxError(ValueError):
     """pgpool.conf could not be read."""
 
-    def __init__(self, line_number: int, line: str) -> None:
-        super().__init__(f"line {line_number}: cannot read {line.strip()!r}")
+    def __init__(self, line_number: int, line: str, *, cure: str = "") -> None:
+        super().__init__(f"line {line_number}: cannot read {line.strip()!r}{cure}")
         self.line_number = line_number
         self.line = line
 
@@ -190,7 +190,7 @@ def line_diff(before: str, after: str) -> tuple[DiffLine, ...]:
 
 def _setting(key: _Token, tokens: Iterator[_Token], text: str) -> Setting:
     if key.kind != "word" or not _KEY.fullmatch(key.text):
-        raise ConfigSyntaxError(key.line_number, _line(text, key.start))
+        raise ConfigSyntaxError(key.line_number, _line(text, key.start), cure=_cure(key))
     if key.text == "include":
         raise IncludeUnsupported(key.line_number)
     after = key.start + len(key.text)
@@ -202,9 +202,16 @@ def _setting(key: _Token, tokens: Iterator[_Token], text: str) -> Setting:
         # pgpool takes an empty value for 0 or an empty text, and says nothing.
         return Setting(key.text, "", key.line_number, after, after)
     if value.kind not in {"string", "word", "number"}:
-        raise ConfigSyntaxError(value.line_number, _line(text, value.start))
+        raise ConfigSyntaxError(value.line_number, _line(text, value.start), cure=_cure(value))
     content = value.text[1:-1] if value.kind == "string" else value.text
     return Setting(key.text, content, key.line_number, value.start, value.start + len(value.text))
+
+
+def _cure(token: _Token) -> str:
+    # Every other comment is a token of its own.
+    if token.text == "#":
+        return ". pgpool cannot read a comment that ends the file without a line break either: add one at the end."
+    return ""
 
 
 def _tokens(text: str) -> Iterator[_Token]:

@@ -106,6 +106,14 @@ def test_what_pgpool_rejects_is_refused_with_its_line(text: str, line_number: in
     assert f"line {line_number}" in str(caught.value)
 
 
+@pytest.mark.parametrize("end", ["# a comment", "port = 2 # a comment"])
+def test_a_comment_that_ends_the_file_without_a_line_break_is_refused_with_the_cure(end: str) -> None:
+    with pytest.raises(pgpool_conf.ConfigSyntaxError, match="add one at the end"):
+        parse(f"port = 1\n{end}")
+
+    assert parse(f"port = 1\n{end}\n").get("port")
+
+
 @pytest.mark.parametrize("line", ["include = 'more.conf'", "include 'more.conf'"])
 def test_an_include_is_refused_in_words(line: str) -> None:
     with pytest.raises(pgpool_conf.IncludeUnsupported, match="put all settings into one file") as caught:
