@@ -60,7 +60,8 @@ def plan_changes(cluster: Cluster, changes: Mapping[str, Any]) -> ChangePlan:
     asked = _asked(
         known, instances, has_credentials=any(name in changes for name in ("username", "password", "sslmode"))
     )
-    errors |= twice_errors(_after(known, instances))
+    after = _after(known, instances)
+    errors |= twice_errors(after)
     errors |= _secrets_missing(changes, instances, backends)
     question = Question(
         username=changes.get("username", cluster.username),
@@ -70,6 +71,7 @@ def plan_changes(cluster: Cluster, changes: Mapping[str, Any]) -> ChangePlan:
         backends=tuple(_backend_wanted(backend) for backend in cluster.backends.order_by("node_id")),
         own_database=own_database(),
         known=known_addresses(cluster),
+        others=tuple(each for each in after if each.name not in {one.name for one in asked}),
     )
     return ChangePlan(changes, tuple(instances), backends, question, errors)
 

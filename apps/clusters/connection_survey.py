@@ -53,7 +53,10 @@ class AskedPgpool:
 
 @dataclass(frozen=True)
 class Question:
-    """known: node_id -> (host, port) as the cluster numbers its backends already, None for a new cluster."""
+    """known: node_id -> (host, port) as the cluster numbers its backends already, None for a new cluster.
+
+    others: pgpools of the cluster that are not asked; none of those asked may be one of them under another name.
+    """
 
     username: str
     password: str = field(repr=False)
@@ -62,6 +65,7 @@ class Question:
     backends: tuple[BackendWanted, ...]
     own_database: Address | None
     known: Mapping[int, Address] | None = None
+    others: tuple[AskedPgpool, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,15 +105,43 @@ def _silent(asked: AskedPgpool, reason: str) -> PgpoolFindings:
 
 
 async def _ask_all(question: Question) -> Survey:
-    pgpools = await asyncio.gather(*(_ask_pgpool(question, asked) for asked in question.pgpools))
+    found = await asyncio.gather(*(_ask_pgpool(question, asked) for asked in question.pgpools))
+    twins = await same_pgpools((*question.others, *question.pgpools))
+    pgpools = [_twin(each, twins.get(each.asked.field)) for each in found]
     survey = Survey(tuple(pgpools))
     first = survey.first
     if first is None:
         return survey
     known = question.known if question.known is not None else addresses(first.nodes)
-    numbered = tuple(_numbering(found, known) for found in pgpools)
+    numbered = tuple(_numbering(each, known) for each in pgpools)
     steps = await asyncio.gather(*(_ask_backend(question, node) for node in first.nodes))
-    return Survey(numbered, tuple(step for found in steps for step in found))
+    return Survey(numbered, tuple(step for each in steps for step in each))
+
+
+async def same_pgpools(pgpools: Sequence[AskedPgpool]) -> dict[str, AskedPgpool]:
+    """field -> an earlier one that listens at the same address and port, however both are spelled."""
+    found = await asyncio.gather(*(_addresses_of(each) for each in pgpools))
+    twins: dict[str, AskedPgpool] = {}
+    for position, each in enumerate(pgpools):
+        for other, addresses_there in zip(pgpools[:position], found[:position], strict=True):
+            if each.wanted.port == other.wanted.port and found[position] & addresses_there:
+                twins.setdefault(each.field, other)
+    return twins
+
+
+async def _addresses_of(asked: AskedPgpool) -> set[str]:
+    try:
+        return set(await resolve(asked.wanted.host, asked.wanted.port, deadline_s=STEP_DEADLINE_S))
+    except Unreachable:
+        return set()
+
+
+def _twin(found: PgpoolFindings, twin: AskedPgpool | None) -> PgpoolFindings:
+    if twin is None:
+        return found
+    text = f"is the same pgpool as {twin.target}"
+    step = SurveyStep(found.asked.target, "resolve", "failed", text, "Give each pgpool once.")
+    return _with(found, step, {f"{found.asked.field}.host": _sentence(step)})
 
 
 def addresses(nodes: Sequence[PoolNode]) -> dict[int, Address]:

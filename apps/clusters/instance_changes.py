@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -40,7 +40,7 @@ def add_instance(*, caller: Caller, cluster: Cluster, wanted: PgpoolWanted, now:
     errors = {field: text for field, text in twice_errors([asked, *others]).items() if field.startswith(FIELD)}
     if errors:
         raise RegistrationRefused(_own_fields(errors))
-    findings = examine(_question(cluster, asked), organisation=caller.organisation)
+    findings = examine(_question(cluster, asked, others), organisation=caller.organisation)
     if findings.errors:
         raise RegistrationRefused(_own_fields(findings.errors))
     target = findings.targets.get(FIELD)
@@ -101,7 +101,7 @@ def _free_name(cluster: Cluster) -> str:
     return next(name for number in itertools.count(len(taken) + 1) if (name := f"pgpool-{number}") not in taken)
 
 
-def _question(cluster: Cluster, asked: AskedPgpool) -> Question:
+def _question(cluster: Cluster, asked: AskedPgpool, others: Sequence[AskedPgpool]) -> Question:
     return Question(
         username=cluster.username,
         password=cluster.password,
@@ -110,6 +110,7 @@ def _question(cluster: Cluster, asked: AskedPgpool) -> Question:
         backends=(),
         own_database=own_database(),
         known=known_addresses(cluster),
+        others=tuple(others),
     )
 
 

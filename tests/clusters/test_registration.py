@@ -207,6 +207,17 @@ def test_names_addresses_and_backends_are_given_once(scene: Scene, caller: MakeC
     }  # fmt: skip
 
 
+def test_one_pgpool_under_two_names_of_its_host_is_refused_with_both(scene: Scene, caller: MakeCaller) -> None:
+    twin = scene.pgpool(0, host="localhost", name="front", delivery=DeliveryWanted("observe", ""))
+
+    errors = errors_of(caller("admin"), scene.wanted(pgpools=(scene.pgpool(0, name="east"), twin)))
+
+    port = scene.pgpools[0].port
+    expected = f"front localhost:{port}: is the same pgpool as east 127.0.0.1:{port}"
+    assert set(errors) == {"pgpools.1.host"}
+    assert expected in errors["pgpools.1.host"]
+
+
 @pytest.mark.parametrize("name", ["east/1", ".", "..", "-1", "a?b", "a#b", "100%", "<b>", "a\nb"])
 def test_a_pgpool_name_that_no_address_could_carry_is_refused(scene: Scene, caller: MakeCaller, name: str) -> None:
     wanted = scene.wanted(pgpools=(scene.pgpool(0, name=name),))

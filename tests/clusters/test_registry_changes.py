@@ -165,6 +165,17 @@ def test_a_pgpool_that_is_there_already_is_not_added_again(caller: MakeCaller, c
     assert set(caught.value.errors) == {"host"}
 
 
+def test_a_pgpool_that_is_there_under_another_name_of_its_host_is_not_added(
+    caller: MakeCaller, cluster: Cluster, scene: Scene
+) -> None:
+    wanted = scene.pgpool(0, host="localhost", delivery=DeliveryWanted("observe", ""))
+
+    with pytest.raises(RegistrationRefused) as refused:
+        registry_changes.add_instance(caller=caller("admin"), cluster=cluster, wanted=wanted, now=NOW)
+
+    assert "is the same pgpool as pgpool-1 127.0.0.1" in refused.value.errors["host"]
+
+
 def test_a_pgpool_whose_file_is_taken_is_not_added(
     caller: MakeCaller, cluster: Cluster, scene: Scene, tmp_path: Path
 ) -> None:
