@@ -8,7 +8,7 @@ from django.http import Http404
 from django.test.utils import CaptureQueriesContext
 
 from apps.accounts.models import Organisation
-from apps.clusters.history.append import NodeSampleRow, append
+from apps.clusters.history.append import InstanceSampleRow, NodeSampleRow, append
 from apps.clusters.models import BackendLatest, Cluster, NodeLatest
 from apps.clusters.queries import lookup
 from apps.clusters.queries.clusters import cluster_answer, cluster_answers
@@ -169,7 +169,7 @@ def minutes_of_reads(cluster: Cluster, minutes: int, *, off_for: int) -> None:
         second, third = second + (62 if is_off else 25), third + (38 if is_off else 75)
         counts = {0: 0, 1: second, 2: third}
         rows += [NodeSampleRow(first.pk, node, ago(60 * left), counts[node], WEIGHTS[node], True) for node in counts]
-    append(nodes=rows)
+    append(instances=[InstanceSampleRow(first.pk, ago(60 * left), True) for left in range(minutes, -1, -1)], nodes=rows)
 
 
 def test_a_verdict_that_is_off_says_since_when(cluster: Cluster) -> None:
