@@ -22,6 +22,7 @@ Mode = Literal[
     "refuse",  # closes every SQL session at once, as a pgpool that has just gone down
     "hang",  # takes connections and never answers, as a frozen one: SQL and PCP
     "hang_sql",  # the same for SQL only; PCP answers
+    "all_down",  # turns everybody away: all backends are down; tells it to nobody who asks for TLS
     "wrong_password",  # refuses the password that it is given
     "forget",  # says that it reloads, and does not
     "half_apply",  # takes node 0's weight only
@@ -178,6 +179,11 @@ class FakePgpool:
             (length,) = struct.unpack("!i", await reader.readexactly(4))
             payload = await reader.readexactly(length - 4)
             (code,) = struct.unpack("!i", payload[:4])
+            if self.mode == "all_down":
+                if code == 196608:  # protocol 3.0, without TLS
+                    text = "pgpool is not accepting any new connections"
+                    writer.write(error(text, "", "all backend nodes are down, pgpool requires at least one valid node"))
+                return False
             if code in (80877103, 80877104):  # SSL, GSS encryption: not offered
                 writer.write(b"N")
                 continue

@@ -143,6 +143,9 @@ def _tls(found: Found, address: PgpoolAddress | BackendAddress, answer: bytes, *
     elif answer == b"E":
         # The refusal itself is read when signing in, without TLS.
         _warn(found, "tls", "refused before TLS was spoken of")
+    elif answer == b"" and address.sslmode == "prefer":
+        # As for b"E": a pgpool whose backends are all down tells it to plain clients only.
+        _warn(found, "tls", "closed the connection before TLS was spoken of")
     elif answer == b"":
         raise Unreachable("tls", "closed the connection at once", f"Look at the log of {program}.")
     else:

@@ -17,6 +17,9 @@ from apps.clusters.tls_roots import root_certificates
 # Part of a connection's deadline kept for finding out whether the machine at least takes a TCP connection.
 PROBE_SHARE = 0.15
 PROBE_AT_MOST_S = 0.5
+# What libpq makes of refusals in place of an answer about TLS: of "too many clients", and of "pgpool is not accepting
+# any new connections", which pgpool says to nobody who asks for TLS.
+_HIDDEN_REFUSALS = ("SSL exchange", "server closed the connection unexpectedly")
 
 
 @dataclass(frozen=True)
@@ -104,8 +107,7 @@ async def _connect(target: SqlTarget, addresses: tuple[str, ...]) -> psycopg.Asy
     try:
         return await _connect_with(target, addresses, sslmode=target.sslmode)
     except psycopg.OperationalError as error:
-        # A refusal before the TLS answer ("too many clients") is hidden by libpq behind this message.
-        if target.sslmode != "prefer" or "SSL exchange" not in str(error):
+        if target.sslmode != "prefer" or not any(sign in str(error) for sign in _HIDDEN_REFUSALS):
             raise
         return await _connect_with(target, addresses, sslmode="disable")
 

@@ -227,7 +227,7 @@ async def test_a_diagnosis_passes_every_step_of_a_healthy_pgpool(pgpool: FakePgp
 
 @pytest.mark.parametrize(
     ("mode", "failing", "words"),
-    [("wrong_password", "authenticate", "password"), ("hang", "tls", "within"), ("refuse", "tls", "closed")],
+    [("wrong_password", "authenticate", "password"), ("hang", "tls", "within"), ("refuse", "authenticate", "closed")],
 )
 async def test_a_diagnosis_names_the_step_that_fails_and_skips_the_rest(
     pgpool: FakePgpool, mode: Mode, failing: str, words: str
@@ -263,3 +263,31 @@ async def test_a_diagnosis_of_a_role_without_pg_monitor_names_the_grant(pgpool: 
     assert diagnosis.step("privilege").fix == "GRANT pg_monitor TO lifeguard;"
     assert diagnosis.step("show").state == "ok"
     assert not diagnosis.is_ok
+
+
+@pytest.mark.parametrize("sslmode", ["prefer", "disable"])
+async def test_a_pgpool_that_turns_everybody_away_is_heard_where_the_mode_allows_a_try_without_tls(
+    pgpool: FakePgpool, sslmode: str
+) -> None:
+    pgpool.mode = "all_down"
+
+    with pytest.raises(PgpoolUnreachable) as refused:
+        await connect(address_of(pgpool, sslmode=sslmode), deadline_s=5)
+    diagnosis = await diagnose(address_of(pgpool, sslmode=sslmode), deadline_s=5)
+
+    assert "pgpool is not accepting any new connections" in refused.value.reason
+    assert (refused.value.step, refused.value.is_silence) == ("authenticate", False)
+    assert "restart pgpool" in refused.value.fix
+    assert diagnosis.failed is not None
+    assert (diagnosis.failed.name, diagnosis.failed.text) == ("authenticate", refused.value.reason)
+
+
+async def test_a_pgpool_that_turns_everybody_away_is_not_asked_in_clear_text_where_tls_is_required(
+    pgpool: FakePgpool,
+) -> None:
+    pgpool.mode = "all_down"
+
+    with pytest.raises(PgpoolUnreachable) as refused:
+        await connect(address_of(pgpool, sslmode="require"), deadline_s=5)
+
+    assert "not accepting" not in refused.value.reason

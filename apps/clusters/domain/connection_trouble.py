@@ -73,6 +73,9 @@ ALTER_ROLE = "ALTER ROLE {role} PASSWORD '<the right password>';"
 CREATE_ROLE = "CREATE ROLE {role} LOGIN PASSWORD '<password>'; GRANT pg_monitor TO {role};"
 GRANT_MONITOR = "GRANT pg_monitor TO {role};"
 
+# Of a pgpool that runs, and turns everybody away until it is repaired.
+NOBODY_SERVED = "accepts no client: all of its backends are down"
+
 # The first sign that fits decides, so the special ones stand before the general ones.
 _SIGNS = (
     _sign(
@@ -180,11 +183,18 @@ _SIGNS = (
         r"|password authentication failed|authentication failed|no password supplied|md5 authentication)",
         "authenticate",
         "the password of {username} was not accepted",
-        "On the primary: " + ALTER_ROLE + " and the same password in pool_passwd.",
-        "On the primary: " + ALTER_ROLE,
+        CHECK_FIRST + "put it into pool_passwd of this pgpool and set it on the primary: " + ALTER_ROLE,
+        CHECK_FIRST + "set it on the primary: " + ALTER_ROLE,
     ),
     _sign(
-        r"(failed to create a backend|unable to get session context|all backend nodes are down|no valid backend)",
+        r"(not accepting any new connections|all backend nodes are down)",
+        "authenticate",
+        "{host}:{port} " + NOBODY_SERVED,
+        "See why they are down for it (health_check_user, health_check_password and the backends' own logs), "
+        "mend that, then restart pgpool.",
+    ),
+    _sign(
+        r"(failed to create a backend|unable to get session context|no valid backend)",
         "authenticate",
         "pgpool runs, but has no backend to give a session to",
         "Check the primary. A small search_primary_node_timeout (10) keeps pgpool from waiting 300 s for it.",
