@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from apps.clusters import pgpool_client
+from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.show_rows import parse_pool_nodes
 from apps.clusters.pgpool_client import PgpoolAddress, PgpoolConnection, PgpoolUnreachable
 from apps.clusters.sockets import DeadlinePassed
@@ -24,12 +26,13 @@ PAUSE_S = 0.04
 @dataclass(frozen=True)
 class ReadBack:
     """sessions: PGPOOL SHOW backend_weightN by name, of each session. shares: node_id -> lb_weight; None where all
-    weights are 0. source: the statement that showed the shares.
+    weights are 0. source: the statement that showed the shares, and where each backend is.
     """
 
     sessions: tuple[Mapping[str, str], ...]
     shares: Mapping[int, float | None]
     source: str
+    addresses: Mapping[int, Address] = field(default_factory=dict)
 
 
 class _Left:
@@ -100,8 +103,7 @@ async def _read(opened: list[PgpoolConnection], node_ids: Collection[int], left:
         address = opened[0].address
         raise PgpoolUnreachable("show", f"{address.host}:{address.port} closed every session that it was asked on")
     sessions = await asyncio.gather(*(_raw_weights(connection, node_ids, left) for connection in living))
-    shares, source = await _shares(living[0], left)
-    return ReadBack(tuple(sessions), shares, source)
+    return await _with_shares(tuple(sessions), living[0], left)
 
 
 async def _raw_weights(connection: PgpoolConnection, node_ids: Collection[int], left: _Left) -> dict[str, str]:
@@ -113,23 +115,33 @@ async def _raw_weights(connection: PgpoolConnection, node_ids: Collection[int], 
     return found
 
 
-async def _shares(connection: PgpoolConnection, left: _Left) -> tuple[dict[int, float | None], str]:
+async def _with_shares(sessions: tuple[Mapping[str, str], ...], connection: PgpoolConnection, left: _Left) -> ReadBack:
     """SHOW POOL_NODES asks every backend, so a frozen one holds it up for 10 s; SHOW POOL_STATUS asks none."""
     try:
         rows = await connection.show("SHOW POOL_NODES", deadline_s=left.at_most(SHOW_DEADLINE_S))
     except PgpoolUnreachable:
         if connection.is_open:
             raise
-        return await _shares_of_status(connection.address, left), "SHOW POOL_STATUS"
-    return {node.node_id: node.lb_weight for node in parse_pool_nodes(rows)}, "SHOW POOL_NODES"
+        return await _with_status(sessions, connection.address, left)
+    nodes = parse_pool_nodes(rows)
+    shares = {node.node_id: node.lb_weight for node in nodes}
+    addresses = {node.node_id: (node.hostname, node.port) for node in nodes}
+    return ReadBack(sessions, shares, "SHOW POOL_NODES", addresses)
 
 
-async def _shares_of_status(address: PgpoolAddress, left: _Left) -> dict[int, float | None]:
+async def _with_status(sessions: tuple[Mapping[str, str], ...], address: PgpoolAddress, left: _Left) -> ReadBack:
     connection = await pgpool_client.connect(address, deadline_s=left.at_most(CONNECT_DEADLINE_S))
     try:
         rows = await connection.show("SHOW POOL_STATUS", deadline_s=left.at_most(SHOW_DEADLINE_S))
     finally:
         await connection.close()
-    prefix = "backend_weight"
-    shown = {str(row["item"]).removeprefix(prefix): row["value"] for row in rows if str(row["item"]).startswith(prefix)}
-    return {int(node_id): None if value == "-nan" else float(value or "nan") for node_id, value in shown.items()}
+    weights, hosts, ports = (_shown(rows, name) for name in ("backend_weight", "backend_hostname", "backend_port"))
+    shares = {node_id: None if value == "-nan" else float(value or "nan") for node_id, value in weights.items()}
+    addresses = {node_id: (host, int(ports[node_id])) for node_id, host in hosts.items() if node_id in ports}
+    return ReadBack(sessions, shares, "SHOW POOL_STATUS", addresses)
+
+
+def _shown(rows: Sequence[Mapping[str, str | None]], name: str) -> dict[int, str]:
+    """node_id -> the value of this setting of backends."""
+    found = ((re.fullmatch(rf"{name}(\d+)", row["item"] or ""), row["value"] or "") for row in rows)
+    return {int(match[1]): value for match, value in found if match}

@@ -18,9 +18,17 @@ from apps.clusters.delivery import (
     WritesForbidden,
     delivery_for,
 )
-from apps.clusters.domain import pgpool_conf
+from apps.clusters.domain import instance_numbering, pgpool_conf
+from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.pgpool_conf import PgpoolConf
-from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, RevisionFile, RolloutStep
+from apps.clusters.models import (
+    Cluster,
+    ConfigRevision,
+    InstanceLatest,
+    PgpoolInstance,
+    RevisionFile,
+    RolloutStep,
+)
 
 # pgpool gives a backend without a backend_weight line this one.
 DEFAULT_WEIGHT = "1"
@@ -111,12 +119,17 @@ def writable_instances(cluster: Cluster) -> list[PgpoolInstance]:
 
 
 def read_live(cluster: Cluster, instances: Sequence[PgpoolInstance]) -> list[LiveConfig]:
-    """Raises ConfigUnusable: a file cannot be read, has an include, or names other backends than its pgpool shows."""
-    node_ids = set(cluster.backends.values_list("node_id", flat=True))
-    return [_read(instance, node_ids) for instance in instances]
+    """Raises ConfigUnusable: a file cannot be read, has an include, or it or its pgpool numbers the backends otherwise
+    than the cluster.
+    """
+    renumbered = InstanceLatest.objects.filter(instance__in=instances, state=InstanceLatest.State.RENUMBERED)
+    for latest in renumbered.select_related("instance").order_by("instance__name"):
+        raise ConfigUnusable(latest.instance.name, latest.reason)
+    known = {backend.node_id: (backend.hostname, backend.port) for backend in cluster.backends.order_by("node_id")}
+    return [_read(instance, known) for instance in instances]
 
 
-def _read(instance: PgpoolInstance, node_ids: set[int]) -> LiveConfig:
+def _read(instance: PgpoolInstance, known: Mapping[int, Address]) -> LiveConfig:
     try:
         file = delivery_of(instance).read()
         conf = pgpool_conf.parse(file.text)
@@ -129,14 +142,26 @@ def _read(instance: PgpoolInstance, node_ids: set[int]) -> LiveConfig:
         pgpool_conf.IncludeUnsupported,
     ) as error:
         raise ConfigUnusable(instance.name, str(error)) from error
-    named = set(conf.backend_node_ids())
-    if named != node_ids:
-        raise ConfigUnusable(
-            instance.name,
-            f"{instance.delivery_path} names the backends {_listed(named)}, but its pgpool shows {_listed(node_ids)}. "
-            "Check that this is the file that the pgpool was started with, and that it was restarted since.",
-        )
+    _refuse_other_backends(instance, conf, known)
     return LiveConfig(instance, file, conf)
+
+
+def _refuse_other_backends(instance: PgpoolInstance, conf: PgpoolConf, known: Mapping[int, Address]) -> None:
+    advice = "Check that this is the file that the pgpool was started with, and that it was restarted since."
+    named = set(conf.backend_node_ids())
+    if named != known.keys():
+        listed = f"{_listed(named)}, but its pgpool shows {_listed(set(known))}"
+        raise ConfigUnusable(instance.name, f"{instance.delivery_path} names the backends {listed}. {advice}")
+    places = {node_id: _place(conf, node_id, known[node_id]) for node_id in named}
+    if different := instance_numbering.differences(known, places):
+        text = f"{instance.delivery_path} numbers the backends differently: {'; '.join(different)}. {advice}"
+        raise ConfigUnusable(instance.name, text)
+
+
+def _place(conf: PgpoolConf, node_id: int, known: Address) -> Address:
+    """Where the file says that the backend is; a port that it leaves out is taken for the known one."""
+    port = conf.get(f"backend_port{node_id}") or ""
+    return conf.get(f"backend_hostname{node_id}") or "", int(port) if port.isdecimal() else known[1]
 
 
 def _listed(node_ids: set[int]) -> str:

@@ -26,6 +26,7 @@ from apps.clusters.delivery import (
     WritesForbidden,
 )
 from apps.clusters.domain import pgpool_conf
+from apps.clusters.domain.instance_numbering import differences
 from apps.clusters.domain.show_rows import ShowRowError
 from apps.clusters.domain.verification import TruthState, shares_are_live, verify
 from apps.clusters.models import PgpoolInstance, RolloutStep
@@ -38,6 +39,7 @@ RELOAD_DEADLINE_S = 1.5
 # An old file is put back although a pgpool may be frozen: nobody waits long for it.
 RESTORE_RELOAD_DEADLINE_S = 1.0
 READ_BACK_PATIENCE_S = 1.5
+READ_BACK = "read_back"
 # No action takes longer, whatever is frozen; confirming an old file reloads and reads back, and takes longest.
 LONGEST_ACTION_S = 10.0
 
@@ -90,7 +92,7 @@ def reload(step: RolloutStep, held_until: float) -> Done:
 
 def verify_new(step: RolloutStep, held_until: float) -> Done:
     """Read the new weights back on several new sessions."""
-    return _verify(step, step.file.text, name="read_back")
+    return _verify(step, step.file.text, name=READ_BACK)
 
 
 def restore(step: RolloutStep, held_until: float) -> Done:
@@ -213,10 +215,21 @@ def _verify(step: RolloutStep, text: str, *, name: str) -> Done:
     weights = revisions.weights_of(pgpool_conf.parse(text))
     reading = _ask(instance, weights)
     receipt = {name: _receipt(reading)}
+    if name == READ_BACK:
+        _refuse_other_numbers(instance, reading, receipt)
     if _is_live(weights, reading):
         seen = ", ".join(f"{node_id}: {share:.3f}" for node_id, share in reading.shares.items() if share is not None)
         return Done(f"Read back on {len(reading.sessions)} new sessions: lb_weight {seen}.", receipt)
     raise ActionFailed(_deviation(instance, weights, reading), is_final=False, receipt=receipt)
+
+
+def _refuse_other_numbers(instance: PgpoolInstance, reading: ReadBack, receipt: dict[str, Any]) -> None:
+    """Weights of the right numbers are no proof where the numbers are other servers."""
+    backends = instance.cluster.backends.order_by("node_id")
+    known = {backend.node_id: (backend.hostname, backend.port) for backend in backends}
+    if reading.addresses and (different := differences(known, reading.addresses)):
+        text = f"{instance.name} numbers the backends differently: {'; '.join(different)}."
+        raise ActionFailed(text, is_final=True, receipt=receipt)
 
 
 def _ask(instance: PgpoolInstance, weights: Weights) -> ReadBack:

@@ -40,7 +40,8 @@ def scene(*, pgpools: int = 1, has_pcp: bool = True, slug: str = "orders") -> It
             cluster=cluster,
             node_id=node_id,
             hostname="127.0.0.1",
-            port=CLOSED_PORT,
+            port=25432 + node_id,
+            direct_port=CLOSED_PORT,
             application_name=f"pg{node_id + 1}",
         )
     with ExitStack() as running:

@@ -310,3 +310,23 @@ def test_clusters_hash_to_shards_and_each_has_one() -> None:
 
     assert found[0] | found[1] | found[2] == {one.cluster.pk, two.cluster.pk}
     assert sum(len(keys) for keys in found) == 2
+
+
+def test_a_pgpool_that_turns_everybody_away_says_why_and_its_backends_are_down(pair: Scene) -> None:
+    Cluster.objects.filter(pk=pair.cluster.pk).update(sslmode="prefer")
+    pgpool = pair.pgpools["pgpool-2"]
+    nodes = NodeLatest.objects.filter(instance__name="pgpool-2")
+    with watching():
+        wait_until(lambda: nodes.filter(status="up", lb_weight__isnull=False).count() == 3, "its backends are up")
+        for backend in pgpool.backends:
+            backend.status = backend.pg_status = "down"
+        pgpool.mode = "all_down"
+        pgpool.close_sessions()
+        wait_until(lambda: state_of(pair, "pgpool-2") == "refused", "it is seen to refuse")
+        wait_until(lambda: nodes.filter(status="down", pg_status="down").count() == 3, "PCP tells of its backends")
+        wait_until(lambda: "pgpool-2 refuses every client" in titles(), "it is told")
+
+    latest = pair.instance("pgpool-2").latest
+    assert "accepts no client: all of its backends are down" in latest.reason
+    assert "pgpool is not accepting any new connections" in latest.reason
+    assert nodes.get(node_id=1).select_count == 0

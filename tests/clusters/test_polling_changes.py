@@ -7,7 +7,7 @@ import pytest
 
 from apps.accounts.models import Organisation
 from apps.clusters.domain.show_rows import PoolNode
-from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
+from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, RevisionFile, Rollout, RolloutStep
 from apps.clusters.polling.changes import changes
 from apps.clusters.polling.memory import ClusterMemory
 from apps.clusters.polling.readings import InstanceReading, NodeReading, Tick
@@ -60,11 +60,11 @@ def told(cluster: Cluster, weights: Mapping[int, float], memory: ClusterMemory, 
     [
         ("pending", None, []),
         ("running", None, []),
-        ("verified", NOW - dt.timedelta(seconds=1), []),
-        ("verified", NOW - dt.timedelta(minutes=5), TOLD),
+        ("verified", NOW - dt.timedelta(seconds=1), TOLD),
+        ("cancelled", NOW - dt.timedelta(seconds=1), TOLD),
     ],
 )
-def test_a_rollout_that_began_since_the_registry_was_read_is_no_change_from_outside(
+def test_a_rollout_that_is_under_way_since_the_registry_was_read_is_no_change_from_outside(
     cluster: Cluster, state: str, finished_at: dt.datetime | None, expected: list[str]
 ) -> None:
     [watched] = watched_clusters(shard=0, shards=1, now=NOW)
@@ -77,3 +77,43 @@ def test_a_rollout_that_began_since_the_registry_was_read_is_no_change_from_outs
 
     assert watched.has_rollout is False
     assert now_told == expected
+
+
+@pytest.fixture
+def rolled_out(cluster: Cluster) -> Cluster:
+    """Lifeguard wrote the weights 0, 1, 3 long ago."""
+    [instance] = cluster.instances.all()
+    revision = ConfigRevision.objects.create(cluster=cluster, number=1, origin="edit", weights={})
+    rollout = Rollout.objects.create(
+        cluster=cluster, revision=revision, state="verified", finished_at=NOW - dt.timedelta(hours=1)
+    )
+    lines = [f"backend_hostname{n} = 'db{n}'\nbackend_weight{n} = {weight}\n" for n, weight in enumerate((0, 1, 3))]
+    file = RevisionFile.objects.create(
+        revision=revision, instance=instance, instance_name=instance.name, text="".join(lines), sha256="2" * 64,
+        base_text="", base_sha256="1" * 64,
+    )  # fmt: skip
+    RolloutStep.objects.create(
+        rollout=rollout, position=0, instance=instance, instance_name=instance.name, file=file, state="verified"
+    )
+    return cluster
+
+
+def test_a_pgpool_that_comes_back_with_the_weights_of_an_earlier_rollout_was_not_changed_from_outside(
+    rolled_out: Cluster,
+) -> None:
+    [watched] = watched_clusters(shard=0, shards=1, now=NOW)
+    memory = ClusterMemory()
+    assert told(rolled_out, {0: 0.0, 1: 0.5, 2: 0.5}, memory, watched) == []  # before it was stopped
+
+    assert told(rolled_out, {0: 0.0, 1: 0.25, 2: 0.75}, memory, watched) == []
+
+
+def test_a_change_from_outside_is_told_and_so_is_its_end(rolled_out: Cluster) -> None:
+    [watched] = watched_clusters(shard=0, shards=1, now=NOW)
+    memory = ClusterMemory()
+    written, other = {0: 0.0, 1: 0.25, 2: 0.75}, {0: 0.0, 1: 0.75, 2: 0.25}
+    assert told(rolled_out, written, memory, watched) == []
+
+    assert told(rolled_out, other, memory, watched) == TOLD
+    assert told(rolled_out, written, memory, watched) == ["Weights are as Lifeguard wrote them again"]
+    assert told(rolled_out, written, memory, watched) == []

@@ -5,9 +5,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from apps.clusters.domain import pgpool_conf
+from apps.clusters.domain.connection_trouble import NOBODY_SERVED
+from apps.clusters.domain.verification import shares_are_live
+from apps.clusters.domain.weights import WeightError
+from apps.clusters.models import Cluster, Rollout
 from apps.clusters.polling.memory import ClusterMemory, is_up
 from apps.clusters.polling.readings import InstanceReading, Tick
-from apps.clusters.polling.registry import WatchedCluster, clusters_with_rollout
+from apps.clusters.polling.registry import WatchedCluster
+from apps.clusters.revisions import known_files, weights_of
 
 # One look that fails may be a busy moment; the second one is news.
 FAILURES_TOLD = 2
@@ -33,7 +39,7 @@ def changes(*, cluster: WatchedCluster, memory: ClusterMemory, tick: Tick) -> li
     found = [change for one in tick.instances for change in _presence(one, names, memory)]
     answering = [one for one in tick.instances if one.is_answering and one.nodes]
     found += _restarts(answering, names, memory)
-    found += _status(answering, _node_names(cluster), names, memory)
+    found += _status(tick.instances, _node_names(cluster), names, memory)
     found += _role(answering, _node_names(cluster), memory)
     found += _weights(answering, cluster, names, memory, tick.at)
     return found
@@ -59,8 +65,13 @@ def _presence(reading: InstanceReading, names: Mapping[int, str], memory: Cluste
     memory.failures[key] = memory.failures.get(key, 0) + 1
     if memory.failures[key] >= FAILURES_TOLD and key not in memory.told:
         memory.told.add(key)
-        words = {"hanging": "hangs", "refused": "refuses Lifeguard"}.get(reading.state, "does not answer")
-        yield Change("instance", f"{name} {words}", reading.reason, is_problem=True, instance_name=name)
+        yield Change("instance", f"{name} {_away(reading)}", reading.reason, is_problem=True, instance_name=name)
+
+
+def _away(reading: InstanceReading) -> str:
+    if reading.state == "refused":
+        return "refuses every client" if NOBODY_SERVED in reading.reason else "refuses Lifeguard"
+    return {"hanging": "hangs", "renumbered": "numbers the backends differently"}.get(reading.state, "does not answer")
 
 
 def _restarts(
@@ -76,7 +87,7 @@ def _restarts(
 
 
 def _status(
-    answering: list[InstanceReading],
+    instances: Iterable[InstanceReading],
     node_names: Mapping[int, str],
     names: Mapping[int, str],
     memory: ClusterMemory,
@@ -84,8 +95,8 @@ def _status(
     """Down as soon as one pgpool holds it for down, up again when all hold it for up."""
     down_for: dict[int, list[str]] = {}
     seen: set[int] = set()
-    for reading in answering:
-        for node in reading.nodes:
+    for reading in instances:
+        for node in reading.nodes or reading.pcp_nodes:
             seen.add(node.node_id)
             if not is_up(node.status):
                 down_for.setdefault(node.node_id, []).append(names.get(reading.instance_id, "one pgpool"))
@@ -126,21 +137,41 @@ def _weights(
         now = {node.node_id: node.lb_weight for node in reading.pool_nodes}
         before = memory.weights.get(reading.instance_id)
         memory.weights[reading.instance_id] = now
-        if before is None or before == now or not _is_known(before) or _is_own_change(cluster, at):
+        if before is None or before == now or not _is_known(before):
+            continue
+        if _is_rollout_under_way(cluster):
+            memory.foreign_weights = None
+            continue
+        name = names.get(reading.instance_id, "a pgpool")
+        if _are_known(cluster, reading.instance_id, now):
+            if memory.foreign_weights is not None and memory.foreign_weights[1] == before:
+                memory.foreign_weights = None
+                detail = f"First seen at {name}: {_shares(before)}, now {_shares(now)}."
+                yield Change("weights", "Weights are as Lifeguard wrote them again", detail, instance_name=name)
             continue
         is_told = memory.foreign_weights is not None and (
             memory.foreign_weights[1] == now and at - memory.foreign_weights[0] < SAME_CHANGE
         )
         memory.foreign_weights = (at, now)
         if not is_told:
-            name = names.get(reading.instance_id, "a pgpool")
             detail = f"First seen at {name}: {_shares(before)}, now {_shares(now)}."
             yield Change("weights", "Weights were changed outside Lifeguard", detail, instance_name=name)
 
 
-def _is_own_change(cluster: WatchedCluster, at: dt.datetime) -> bool:
+def _is_rollout_under_way(cluster: WatchedCluster) -> bool:
     """The registry was read seconds ago, and a rollout may have begun and written since: the rows know."""
-    return cluster.has_rollout or bool(clusters_with_rollout([cluster.cluster_id], now=at))
+    return Rollout.objects.filter(cluster_id=cluster.cluster_id, state__in=Rollout.ACTIVE).exists()
+
+
+def _are_known(cluster: WatchedCluster, instance_id: int, weights: Mapping[int, float | None]) -> bool:
+    """Whether they are those that Lifeguard put or found there latest: a pgpool may take a file in much later."""
+    known = known_files(Cluster.objects.get(pk=cluster.cluster_id)).get(instance_id)
+    if known is None:
+        return False
+    try:
+        return shares_are_live(weights_of(pgpool_conf.parse(known.text)), weights)
+    except (WeightError, pgpool_conf.ConfigSyntaxError, pgpool_conf.IncludeUnsupported):
+        return False
 
 
 def _is_known(weights: Mapping[int, float | None]) -> bool:

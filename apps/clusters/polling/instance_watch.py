@@ -4,6 +4,7 @@ import asyncio
 import logging
 
 from apps.clusters import pcp
+from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.show_rows import BackendStats, PoolNode, PoolProcess, ShowRowError
 from apps.clusters.pgpool_client import PgpoolConnection, PgpoolUnreachable
 from apps.clusters.polling.kept_session import KeptSession
@@ -27,7 +28,7 @@ _PASSING = ("closed the connection", "no free connection", "no backend to give",
 
 
 class InstanceWatch:
-    """look() brings back a reading within about three seconds, whatever state the pgpool is in."""
+    """look() brings back a reading within about four seconds, whatever state the pgpool is in."""
 
     def __init__(self, instance: WatchedInstance, *, sessions_before: int) -> None:
         """sessions_before: the total that an earlier watch had counted."""
@@ -38,6 +39,7 @@ class InstanceWatch:
         self._asking: asyncio.Task[InstanceReading] | None = None
         self._asking_slowly: asyncio.Task[tuple[PoolNode, ...]] | None = None
         self._weights: dict[int, float | None] = {}
+        self._addresses: dict[int, Address] = {}
         self._children_total: int | None = None
         self.is_answering = True  # until it is seen that it is not
         self._slow_at = self._settings_at = float("-inf")
@@ -105,6 +107,8 @@ class InstanceWatch:
         fresh = self._take_pool_nodes()
         self._note_statuses(shows.backend_stats)
         seen = shows.backend_stats or fresh
+        if seen:
+            self._addresses = {one.node_id: (one.hostname, one.port) for one in seen}
         return InstanceReading(
             instance_id=self.instance.instance_id,
             state="answering",
@@ -120,6 +124,7 @@ class InstanceWatch:
             pool_nodes=fresh,
             weights=dict(self._weights),
             settings=settings,
+            addresses=dict(self._addresses),
         )
 
     def _used_by_others(self, processes: tuple[PoolProcess, ...]) -> int:
@@ -164,7 +169,7 @@ class InstanceWatch:
         reason = f"{error.reason}. {error.fix}" if error.fix else error.reason
         is_refusal = error.step in ("tls", "authenticate", "privilege") and not error.is_silence
         if is_refusal and not any(words in error.reason for words in _PASSING):
-            return self._away("refused", reason)
+            return self._away("refused", reason, await self._told_by_pcp())
         if error.step in ("resolve", "tcp") and self.instance.pcp is None:
             return self._away("unreachable", reason)
         return await self._silent(reason)
@@ -177,9 +182,21 @@ class InstanceWatch:
             await pcp.process_count(self.instance.pcp, deadline_s=PCP_DEADLINE_S)
         except pcp.PcpError as error:
             return self._away("unreachable", f"{reason} PCP does not answer either: {error.reason}.")
-        return self._away("hanging", f"{reason} PCP answers: pgpool runs, but serves no SQL.")
+        nodes = await self._told_by_pcp()
+        return self._away("hanging", f"{reason} PCP answers: pgpool runs, but serves no SQL.", nodes)
 
-    def _away(self, state: State, reason: str) -> InstanceReading:
+    async def _told_by_pcp(self) -> tuple[pcp.PcpNode, ...]:
+        """The backends as PCP shows them; empty where it does not."""
+        if self.instance.pcp is None:
+            return ()
+        try:
+            return await pcp.node_info(self.instance.pcp, deadline_s=PCP_DEADLINE_S)
+        except pcp.PcpError as error:
+            logger.info("no node_info: instance=%s error=%s", self.instance.name, error)
+            return ()
+
+    def _away(self, state: State, reason: str, nodes: tuple[pcp.PcpNode, ...] = ()) -> InstanceReading:
         self.is_answering = False
         self._settings_at = float("-inf")
-        return InstanceReading(self.instance.instance_id, state, reason)
+        self._addresses = {}
+        return InstanceReading(self.instance.instance_id, state, reason, pcp_nodes=nodes)

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from apps.clusters.backend_client import BackendFacts
+from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.show_rows import PoolNode
+from apps.clusters.pcp import PcpNode
 
-State = Literal["answering", "hanging", "unreachable", "refused"]
+State = Literal["answering", "hanging", "unreachable", "refused", "renumbered"]
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,11 @@ class NodeReading:
 
 @dataclass(frozen=True)
 class InstanceReading:
-    """pool_nodes: the rows of SHOW POOL_NODES where they are new; weights: the latest known lb_weight by node_id."""
+    """pool_nodes: the rows of SHOW POOL_NODES where they are new; weights: the latest known lb_weight by node_id.
+
+    addresses: node_id -> where this pgpool reaches the backend; empty while it has not shown it. pcp_nodes: what PCP
+    tells of the backends while SQL does not.
+    """
 
     instance_id: int
     state: State
@@ -54,6 +60,8 @@ class InstanceReading:
     pool_nodes: tuple[PoolNode, ...] = ()
     weights: Mapping[int, float | None] = field(default_factory=dict)
     settings: PoolSettings | None = None
+    addresses: Mapping[int, Address] = field(default_factory=dict)
+    pcp_nodes: tuple[PcpNode, ...] = ()
 
     @property
     def is_answering(self) -> bool:

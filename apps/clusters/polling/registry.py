@@ -8,6 +8,7 @@ from typing import TypeVar
 from django.db.models import F, Q
 
 from apps.clusters.backend_client import BackendAddress
+from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.lag import DelayThreshold
 from apps.clusters.models import Backend, Cluster, PgpoolInstance, Rollout
 from apps.clusters.pcp import PcpAddress
@@ -31,10 +32,13 @@ class WatchedInstance:
 
 @dataclass(frozen=True)
 class WatchedBackend:
+    """place: where the pgpools reach it; address: where Lifeguard does."""
+
     backend_id: int
     node_id: int
     name: str
     application_name: str
+    place: Address
     address: BackendAddress
 
 
@@ -117,6 +121,7 @@ def _backend(cluster: Cluster, backend: Backend) -> WatchedBackend:
         node_id=backend.node_id,
         name=backend.shown_name,
         application_name=backend.application_name,
+        place=(backend.hostname, backend.port),
         address=BackendAddress(
             host=backend.asked_host,
             port=backend.asked_port,

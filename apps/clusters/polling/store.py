@@ -8,8 +8,10 @@ from django.db import connection, transaction
 from apps.clusters.domain.lag import DelayThreshold
 from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, NodeSampleRow, append
 from apps.clusters.history.latest import BackendNow, InstanceNow, NodeNow, PoolNodeNow, rewrite
-from apps.clusters.models import Cluster, ClusterEvent, PgpoolInstance
+from apps.clusters.models import Cluster, ClusterEvent, NodeLatest, PgpoolInstance
+from apps.clusters.pcp import PcpNode
 from apps.clusters.polling import lease as leases
+from apps.clusters.polling import numbering
 from apps.clusters.polling.changes import Change, changes
 from apps.clusters.polling.lag_changes import lag_changes
 from apps.clusters.polling.lags import KnownLag, lags_of, wal_position
@@ -28,7 +30,7 @@ def store(*, cluster: WatchedCluster, tick: Tick, memory: ClusterMemory, lease: 
     """
     with transaction.atomic():
         leases.confirm(lease)
-        tick = _registered(cluster, tick)
+        tick = numbering.checked(cluster, _registered(cluster, tick))
         found = changes(cluster=cluster, memory=memory, tick=tick)
         lags = lags_of(cluster, tick.backends, primary=memory.primary)
         found += lag_changes(cluster=cluster, memory=memory, tick=tick, lags=lags)
@@ -117,6 +119,8 @@ def _rewrite(
     cluster: WatchedCluster, tick: Tick, lags: Mapping[int, KnownLag], memory: ClusterMemory, lease: Lease
 ) -> None:
     lag_over_at = {one.backend_id: memory.lag_over_at.get(one.node_id) for one in cluster.backends}
+    if renumbered := [one.instance_id for one in tick.instances if one.state == "renumbered"]:
+        NodeLatest.objects.filter(instance_id__in=renumbered).delete()
     for one in tick.instances:
         if one.session_count is not None:
             memory.sessions[one.instance_id] = one.session_count
@@ -126,6 +130,11 @@ def _rewrite(
             NodeNow(one.instance_id, node.node_id, tick.at, node.status, node.role, node.select_count)
             for one in tick.instances
             for node in one.nodes
+        ]
+        + [
+            NodeNow(one.instance_id, node.node_id, tick.at, node.status, node.role, None)
+            for one in tick.instances
+            for node in one.pcp_nodes
         ],
         pool_nodes=[
             PoolNodeNow(
@@ -142,10 +151,26 @@ def _rewrite(
             )
             for one in tick.instances
             for node in one.pool_nodes
-        ],
+        ]
+        + [_pcp_node_now(one, node, tick) for one in tick.instances for node in one.pcp_nodes],
         backends=[
             _backend_now(one, tick, lags)._replace(lag_over_at=lag_over_at.get(one.backend_id)) for one in tick.backends
         ],
+    )
+
+
+def _pcp_node_now(reading: InstanceReading, node: PcpNode, tick: Tick) -> PoolNodeNow:
+    return PoolNodeNow(
+        instance_id=reading.instance_id,
+        node_id=node.node_id,
+        seen_at=tick.at,
+        pg_status=node.pg_status or "",
+        pg_role=node.pg_role or "",
+        lb_weight=node.weight_share,
+        replication_delay_bytes=None,
+        replication_delay_s=None,
+        replication_state=node.replication_state or "",
+        replication_sync_state=node.replication_sync_state or "",
     )
 
 
@@ -153,7 +178,7 @@ def _instance_now(reading: InstanceReading, tick: Tick, lease: Lease, memory: Cl
     return InstanceNow(
         instance_id=reading.instance_id,
         polled_at=tick.at,
-        answered_at=tick.at if reading.is_answering else None,
+        answered_at=tick.at if reading.is_answering or reading.state == "renumbered" else None,
         state=reading.state,
         reason=reading.reason,
         probe_ms=reading.probe_ms,

@@ -22,7 +22,10 @@ class DeliveryAnswer(TypedDict):
 
 
 class PgpoolAnswer(TypedDict):
-    """state: answering, hanging, unreachable, refused, or waiting before the first poll; reason: what mends it."""
+    """state: answering, hanging, unreachable, refused, renumbered, or waiting before the first poll.
+
+    reason: what mends it.
+    """
 
     id: int
     name: str

@@ -102,7 +102,10 @@ def _unseen(sight: Sight, now: datetime) -> Iterator[str]:
 
 def _critical(sight: Sight) -> Iterator[tuple[str, str]]:
     polled = [one for one in sight.instances if one.latest]
-    if polled and not any(one.is_answering for one in polled):
+    for one in polled:
+        if one.latest and one.is_renumbered:
+            yield "Backends mixed up", f"{one.instance.name} {one.latest.reason}"
+    if polled and not any(one.is_answering or one.is_renumbered for one in polled):
         yield "No pgpool answers", f"None of {len(polled)} pgpools answers: {_silence(polled[0])}"
     primaries = [one.name for one in sight.backends if one.role == "primary" and one.is_up]
     are_known = all(one.role != "unknown" for one in sight.backends)
@@ -127,7 +130,7 @@ def _warnings(sight: Sight, *, is_off: bool) -> Iterator[tuple[str, str]]:
 def _instances_in_trouble(sight: Sight) -> Iterator[tuple[str, str]]:
     if any(one.is_answering for one in sight.instances):
         for one in sight.instances:
-            if one.latest and not one.is_answering:
+            if one.latest and not one.is_answering and not one.is_renumbered:
                 yield "A pgpool is down", _silence(one)
     for one in sight.instances:
         share = _share_of_children(one)
@@ -139,6 +142,8 @@ def _silence(one: InstanceSight) -> str:
     if one.latest is None:
         return f"{one.instance.name} was not asked yet."
     reason = one.latest.reason.rstrip(".")
+    if one.is_renumbered:
+        return f"{one.instance.name} {reason}."
     return f"{one.instance.name} is {one.latest.state}{f': {reason}' if reason else ''}."
 
 

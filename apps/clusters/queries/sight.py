@@ -21,6 +21,11 @@ class InstanceSight:
     def is_answering(self) -> bool:
         return self.latest is not None and self.latest.state == InstanceLatest.State.ANSWERING
 
+    @property
+    def is_renumbered(self) -> bool:
+        """Whether its numbers mean other backends than the cluster's: nothing that it tells by number is of use."""
+        return self.latest is not None and self.latest.state == InstanceLatest.State.RENUMBERED
+
 
 @dataclass(frozen=True)
 class BackendSight:

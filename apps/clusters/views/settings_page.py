@@ -22,6 +22,7 @@ _STATES = {
     InstanceLatest.State.HANGING: "crit",
     InstanceLatest.State.UNREACHABLE: "crit",
     InstanceLatest.State.REFUSED: "warn",
+    InstanceLatest.State.RENUMBERED: "crit",
 }
 
 
