@@ -54,10 +54,12 @@ export class LiveStatus extends HTMLElement {
     const connection = connectionOfPage();
     if (connection === null) return;
     const state = connection.state();
-    const words = this.wordsFor(state, connection.dataAgeS());
-    this.pill.className = `live ${LOOKS[state]}`.trim();
+    // Polls that fail are news too: the page is connected, and nothing on it is of now.
+    const isBlind = state === "live" && document.querySelector("[data-out-of-sight]") !== null;
+    const words = isBlind ? "Connected, cluster out of sight" : this.wordsFor(state, connection.dataAgeS());
+    this.pill.className = `live ${isBlind ? "stale" : LOOKS[state]}`.trim();
     this.pill.dataset["state"] = state;
-    this.words.className = state === "live" || state === "connecting" ? "t" : "t md warn";
+    this.words.className = !isBlind && (state === "live" || state === "connecting") ? "t" : "t md warn";
     if (this.words.textContent !== words) this.words.textContent = words;
     document.body.dataset["liveState"] = state;
     this.speak(state, words);
