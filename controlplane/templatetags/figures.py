@@ -4,11 +4,8 @@ The argument of a filter is the reason that the dash shows as its title: {{ lag_
 frontend/src/values.ts says the same figures in the same way.
 """
 
-import json
 import math
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from django import template
 from django.utils.html import format_html
@@ -148,39 +145,6 @@ def _machine(value: datetime) -> str:
 
 def _instant(value: datetime) -> str:
     return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-@register.filter
-def facts(value: object) -> str:
-    """A JSON object in a line: {"scope": "read", "life": null} -> scope read, life –"""
-    if not value:
-        return ""
-    if not isinstance(value, Mapping):
-        return _fact(value)
-    return ", ".join(f"{name.replace('_', SPACE)}{SPACE}{_fact(each)}" for name, each in value.items())
-
-
-def _fact(value: Any) -> str:
-    if value is None or value == "":
-        return "–"
-    if isinstance(value, Mapping):
-        return _nested(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _nested(value: Mapping[str, Any]) -> str:
-    """What stands per backend is said in order, what stands per pgpool once if it is the same for all.
-
-    {"pgpool-1": {"0": 0, "1": 3}, "pgpool-2": {"0": 0, "1": 3}} -> 0 / 3 on pgpool-1, pgpool-2
-    """
-    if all(name.isdecimal() for name in value):
-        return " / ".join(_fact(each) for each in value.values()) or "–"
-    where: dict[str, list[str]] = {}
-    for name, each in value.items():
-        where.setdefault(_fact(each), []).append(name)
-    return "; ".join(f"{said} on {', '.join(names)}" for said, names in where.items())
 
 
 @register.filter

@@ -78,26 +78,6 @@ def test_an_instant_is_told_in_utc():
     assert f">7{NB}Mar{NB}2026</time>" in figures.day(datetime(2026, 3, 7, tzinfo=UTC))
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, ""),
-        ({}, ""),
-        ({"scope": "read", "is_on": True, "life": None}, f"scope{NB}read, is{NB}on{NB}yes, life{NB}–"),
-        ({"weights": {"0": 0, "1": 3}}, f"weights{NB}0 / 3"),
-        (
-            {"weights": {"pgpool-1": {"0": 0, "1": 3}, "pgpool-2": {"0": 0, "1": 3}}},
-            f"weights{NB}0 / 3 on pgpool-1, pgpool-2",
-        ),
-        ({"weights": {"a": {"0": 0, "1": 3}, "b": {"0": 1, "1": 3}}}, f"weights{NB}0 / 3 on a; 1 / 3 on b"),
-        ({"note": "", "places": {}}, f"note{NB}–, places{NB}–"),
-        (["a"], '["a"]'),
-    ],
-)
-def test_json_reads_as_a_line(value, expected):
-    assert figures.facts(value) == expected
-
-
 @pytest.mark.parametrize(("node_id", "colour"), [(0, 0), (7, 7), (8, 0), (17, 1)])
 def test_a_backend_keeps_its_colour_and_past_eight_they_come_again(node_id, colour):
     assert figures.node_colour(node_id) == f"--c:var(--node-{colour})"
@@ -111,9 +91,9 @@ def test_a_bar_is_as_long_as_its_share(value, expected):
 
 
 def test_what_a_template_prints_is_escaped():
-    page = engines["django"].from_string("{{ entry|facts }} {{ name|known }}")
+    page = engines["django"].from_string("{{ name|known }}")
 
-    assert page.render({"entry": {"note": "<b>"}, "name": "<i>"}) == "note\u00a0&lt;b&gt; &lt;i&gt;"
+    assert page.render({"name": "<i>"}) == "&lt;i&gt;"
 
 
 def test_every_input_has_the_look_of_the_product():

@@ -4,6 +4,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from apps.accounts import audit_words
 from apps.accounts.access import Caller, page
 from apps.accounts.forms import AuditFilterForm
 from apps.accounts.paging import PageKeyInvalid, page_of
@@ -21,4 +22,5 @@ def audit_list(request: HttpRequest, caller: Caller) -> HttpResponse:
         entries = page_of(rows, query=request.GET)
     except PageKeyInvalid as error:
         raise Http404(str(error)) from error
-    return render(request, "accounts/audit_list.html", {"page": entries, "form": form})
+    shown = [audit_words.shown(entry) for entry in entries.rows]
+    return render(request, "accounts/audit_list.html", {"entries": shown, "page": entries, "form": form})
