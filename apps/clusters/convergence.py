@@ -14,7 +14,7 @@ from apps.clusters.domain import routing, routing_words
 from apps.clusters.domain.routing import Condition, InstanceReading, RoutingState, Verdict
 from apps.clusters.history.windows import InstanceWindow, window_counts
 from apps.clusters.models import Rollout
-from apps.clusters.queries.distribution import conditions_of
+from apps.clusters.queries.distribution import conditions_of, draws_of
 from apps.clusters.queries.lagged import lagged_until
 from apps.clusters.queries.sight import Sight, sight_of
 from apps.live import events
@@ -154,7 +154,7 @@ def _finding(judged: _Judged, windows: Sequence[InstanceWindow], start: datetime
         verdict = _verdict(judged, windows, past, window_s=window_s)
     needed = needed_draws(verdict)
     is_statement_level = judged.rollout.cluster.is_statement_level
-    draws = _draws(verdict, is_statement_level=is_statement_level)
+    draws = _draws(verdict)
     missing = None if draws is None else max(0, math.ceil(needed - draws))
     is_good = verdict.state in {RoutingState.FOLLOWS, RoutingState.WITHIN_NOISE} and missing == 0
     sentence = "No reads yet." if verdict.sessions is None and not verdict.reads else verdict.sentence
@@ -176,13 +176,11 @@ def _finding(judged: _Judged, windows: Sequence[InstanceWindow], start: datetime
     }
 
 
-def _draws(verdict: Verdict, *, is_statement_level: bool) -> float | None:
+def _draws(verdict: Verdict) -> float | None:
     """How many times chance chose a backend; None where that cannot be counted."""
-    if is_statement_level:
-        return float(verdict.reads)
-    if verdict.sessions is None:
+    if verdict.draws is None:
         return None if verdict.reads else 0.0
-    return min(verdict.sessions, float(verdict.reads))  # a session that sent no read left no trace of its draw
+    return verdict.draws
 
 
 def _evidence(draws: float | None, missing: int | None, *, is_statement_level: bool) -> str:
@@ -201,13 +199,14 @@ def needed_draws(verdict: Verdict) -> int:
 def _verdict(
     judged: _Judged, windows: Sequence[InstanceWindow], conditions: Mapping[int, Condition], *, window_s: float
 ) -> Verdict:
-    weights = judged.rollout.revision.weights
+    weights, draws = judged.rollout.revision.weights, draws_of(judged.sight)
     readings = [
         InstanceReading(
             name=window.name,
             weights={int(node_id): float(weight) for node_id, weight in weights[window.name].items()},
             select_counts=window.select_counts,
             sessions=window.sessions,
+            draws_per_read=draws.get(window.instance_id),
         )
         for window in windows
         if window.name in weights

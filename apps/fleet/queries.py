@@ -117,7 +117,13 @@ def _badness(row: FleetRow) -> tuple[int, float, str]:
 
 
 def _row(sight: Sight, recent: Recent, now: datetime) -> FleetRow:
-    health = health_of(sight=sight, now=now, verdict_state=recent.verdict.state, counted_s=recent.counted_s)
+    health = health_of(
+        sight=sight,
+        now=now,
+        verdict_state=recent.verdict.state,
+        is_certain=recent.verdict.is_certain,
+        counted_s=recent.counted_s,
+    )
     drift, drift_node = _drift(sight, recent)
     laggard = _laggard(sight)
     children = [one.latest for one in sight.instances if one.latest and one.latest.children_used is not None]
@@ -137,7 +143,7 @@ def _row(sight: Sight, recent: Recent, now: datetime) -> FleetRow:
         "shares_text": _shares_text(sight, recent),
         "drift": drift,
         "drift_node": drift_node,
-        "is_off": recent.verdict.state is RoutingState.OFF and recent.counted_s >= TROUBLE_AFTER_S,
+        "is_off": recent.verdict.is_certain and recent.counted_s >= TROUBLE_AFTER_S,
         "reads_per_s": None if health["state"] == "stale" else recent.reads_per_s,
         "lag_s": laggard.latest.replay_lag_s if laggard and laggard.latest else None,
         "lag_bytes": laggard.latest.replay_lag_bytes if laggard and laggard.latest else None,

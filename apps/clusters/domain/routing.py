@@ -64,6 +64,7 @@ class Verdict:
     """The answer for one pgpool or a whole cluster, with its evidence.
 
     is_certain: off, and by more than chance allows once in 10,000 windows.
+    draws: independent choices of a backend behind the reads; None where nothing tells.
     """
 
     state: RoutingState
@@ -72,6 +73,7 @@ class Verdict:
     sessions: float | None
     reads: int
     is_certain: bool = False
+    draws: float | None = None
 
 
 def verdict(
@@ -130,7 +132,8 @@ def _pooled(readings: Sequence[InstanceReading], scene: Scene, z: float) -> Verd
     left_out = [reading.name for reading in readings if reading not in counted and reads_of(reading)]
     sentence = f"{sentence}{routing_words.away(scene.away(pool.node_ids))}.{routing_words.left_out(left_out)}"
     sessions = [reading.sessions for reading in counted if reading.sessions is not None]
-    return Verdict(state, sentence, nodes, math.fsum(sessions) if sessions else None, pool.reads, is_certain)
+    total = math.fsum(sessions) if sessions else None
+    return Verdict(state, sentence, nodes, total, pool.reads, is_certain, pool.draws if readings else None)
 
 
 def _judged(pool: Pool, z: float, confidence_alone: float) -> tuple[RoutingState, str]:

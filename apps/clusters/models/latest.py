@@ -34,6 +34,10 @@ class InstanceLatest(models.Model):
     counted_since = models.DateTimeField(
         null=True, help_text="its counters were read without a break since then, and never restarted"
     )
+    draws_per_read = models.FloatField(
+        null=True, help_text="independent draws of a backend behind one read, of the latest half hour that told it"
+    )
+    draws_at = models.DateTimeField(null=True, help_text="when draws_per_read was measured latest")
     epoch = models.BigIntegerField(default=0, help_text="of the shard's lease")
     tick = models.BigIntegerField(default=0)
 

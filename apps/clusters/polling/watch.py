@@ -19,6 +19,7 @@ from django.db import connections
 from apps.clusters.history.partitions import ensure_partitions
 from apps.clusters.polling import lease as leases
 from apps.clusters.polling.cluster_watch import Clock, ClusterWatch, Pace
+from apps.clusters.polling.draws import measure_draws
 from apps.clusters.polling.lease import RENEWED_EVERY_S, Lease
 from apps.clusters.polling.memory import remembered
 from apps.clusters.polling.registry import WatchedCluster, watched_clusters
@@ -124,6 +125,7 @@ class _Run:
         for cluster_id, cluster in known.items():
             if cluster_id not in self._watches:
                 memory = await self._in_thread(partial(remembered, cluster_id))
+                await self._in_thread(partial(measure_draws, cluster_id, now=self._watch.clock()))
                 self._watches[cluster_id] = ClusterWatch(
                     cluster,
                     lease=lease,

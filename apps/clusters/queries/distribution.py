@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from apps.clusters.domain import routing
 from apps.clusters.history import InstanceWindow, window_counts
+from apps.clusters.history.blocks import measured_draws_per_read
 from apps.clusters.models import Cluster, NodeLatest
 from apps.clusters.queries.deviation import off_since
 from apps.clusters.queries.health import FIRST_WINDOW_S, STALE_AFTER_S
@@ -16,8 +17,11 @@ from apps.clusters.queries.sight import BackendSight, Sight, sight_of
 
 
 class VerdictSaid(TypedDict):
+    """is_certain: off, and by more than chance allows once in 10,000 windows."""
+
     state: str
     sentence: str
+    is_certain: bool
 
 
 class NodeShare(TypedDict):
@@ -43,6 +47,7 @@ class InstanceDistribution(TypedDict):
     sessions_reason: str
     reads: int
     state: str
+    is_certain: bool
     nodes: list[NodeShare]
 
 
@@ -75,20 +80,29 @@ def distribution_of(*, sight: Sight, window_s: int, now: datetime) -> Distributi
     covered_s = _covered_s(counts, start, now)
     judge = partial(
         routing.pooled_verdict,
-        readings_of(counts, weights),
         statement_level=cluster.is_statement_level,
         names={one.backend.node_id: one.name for one in sight.backends},
         window_s=_shown_window_s(covered_s, window_s),
+        is_after_change=start == changed_at(sight),
     )
-    judged = judge(conditions=conditions_of(sight))
+    draws = draws_of(sight)
+    judged = judge(readings_of(counts, weights, draws), conditions=conditions_of(sight))
+    if judged.state is routing.RoutingState.OFF:
+        # A session that has just become busy is not in the latest measurement yet.
+        draws |= measured_draws_per_read(changed_at=_changes(sight), now=now)
+        judged = judge(readings_of(counts, weights, draws), conditions=conditions_of(sight))
     if judged.state is routing.RoutingState.OFF:
         since = off_since(cluster=cluster, judged=judged, changed_at=changed_at(sight), start=start, now=now)
         past = conditions_of(sight, lagged_until([(sight, start)], end=now))
-        judged = judge(conditions=past, off_since=since)
+        judged = judge(readings_of(counts, weights, draws), conditions=past, off_since=since)
     if start == changed_at(sight):
         judged = _unless_too_early(judged, covered_s)
     return {
-        "verdict": {"state": judged.state, "sentence": _sentence(judged, counts, start, now)},
+        "verdict": {
+            "state": judged.state,
+            "sentence": _sentence(judged, counts, start, now),
+            "is_certain": judged.is_certain,
+        },
         "sessions": None if judged.sessions is None else round(judged.sessions),
         "sessions_reason": _sessions_reason(counts),
         "reads": judged.reads,
@@ -98,7 +112,10 @@ def distribution_of(*, sight: Sight, window_s: int, now: datetime) -> Distributi
         "end": now,
         "band": _band(judged),
         "nodes": _shares(sight, judged, _total(counts)),
-        "per_instance": [_instance(sight, one, weights.get(one.instance_id), len(counts)) for one in counts],
+        "per_instance": [
+            _instance(sight, one, weights.get(one.instance_id), draws.get(one.instance_id), len(counts))
+            for one in counts
+        ],
     }
 
 
@@ -110,7 +127,22 @@ def window_start(*, sight: Sight, window_s: int, now: datetime) -> datetime:
 
 def changed_at(sight: Sight) -> datetime | None:
     """When weights or the status of a backend changed latest, as any pgpool saw it."""
-    return max((max(node.weight_since, node.status_since) for node in sight.nodes), default=None)
+    return max((at for at in _changes(sight).values() if at is not None), default=None)
+
+
+def _changes(sight: Sight) -> dict[int, datetime | None]:
+    """The same for each pgpool by itself."""
+    found: dict[int, datetime | None] = {one.instance.pk: None for one in sight.instances}
+    for node in sight.nodes:
+        change = max(node.weight_since, node.status_since)
+        found[node.instance_id] = max(found.get(node.instance_id) or change, change)
+    return found
+
+
+def draws_of(sight: Sight) -> dict[int, float]:
+    """Instance id -> independent draws per read, where they were measured."""
+    known = {one.instance.pk: one.latest.draws_per_read for one in sight.instances if one.latest}
+    return {instance_id: draws for instance_id, draws in known.items() if draws is not None}
 
 
 def weights_of(sight: Sight) -> dict[int, dict[int, float]]:
@@ -131,11 +163,13 @@ def conditions_of(sight: Sight, until: Mapping[int, datetime] | None = None) -> 
 
 
 def readings_of(
-    counts: Sequence[InstanceWindow], weights: Mapping[int, Mapping[int, float]]
+    counts: Sequence[InstanceWindow], weights: Mapping[int, Mapping[int, float]], draws: Mapping[int, float]
 ) -> list[routing.InstanceReading]:
     """One reading per pgpool whose weights are known."""
     return [
-        routing.InstanceReading(one.name, weights[one.instance_id], one.select_counts, one.sessions)
+        routing.InstanceReading(
+            one.name, weights[one.instance_id], one.select_counts, one.sessions, draws.get(one.instance_id)
+        )
         for one in counts
         if one.instance_id in weights
     ]
@@ -157,7 +191,7 @@ def _condition(sight: Sight, one: BackendSight) -> routing.Condition:
 
 
 def _instance(
-    sight: Sight, counts: InstanceWindow, weights: Mapping[int, float] | None, beside: int
+    sight: Sight, counts: InstanceWindow, weights: Mapping[int, float] | None, draws: float | None, beside: int
 ) -> InstanceDistribution:
     judged = routing.verdict(
         weights=weights or {},
@@ -166,6 +200,7 @@ def _instance(
         statement_level=sight.cluster.is_statement_level and bool(weights),
         conditions=conditions_of(sight),
         comparisons=max(beside, 1),
+        draws_per_read=draws if weights else None,
     )
     return {
         "instance": counts.name,
@@ -173,6 +208,7 @@ def _instance(
         "sessions_reason": counts.sessions_reason,
         "reads": judged.reads,
         "state": judged.state,
+        "is_certain": judged.is_certain,
         "nodes": _shares(sight, judged, counts.select_counts),
     }
 
@@ -231,7 +267,8 @@ def _unless_too_early(judged: routing.Verdict, covered_s: float) -> routing.Verd
     if judged.state is not routing.RoutingState.OFF or covered_s >= FIRST_WINDOW_S or not has_weight_up:
         return judged
     sentence = f"Too early to tell: {covered_s:.0f} s after a change, sessions from before it still count."
-    return replace(judged, state=routing.RoutingState.TOO_LITTLE_TRAFFIC, sentence=sentence)
+    too_little = routing.RoutingState.TOO_LITTLE_TRAFFIC
+    return replace(judged, state=too_little, sentence=sentence, is_certain=False)
 
 
 def _sentence(judged: routing.Verdict, counts: Sequence[InstanceWindow], start: datetime, now: datetime) -> str:

@@ -12,7 +12,7 @@ from django.db import connection
 
 from apps.clusters.domain import routing
 from apps.clusters.domain.counters import increase, increases
-from apps.clusters.queries.distribution import conditions_of, weights_of, window_start
+from apps.clusters.queries.distribution import changed_at, conditions_of, draws_of, weights_of, window_start
 from apps.clusters.queries.lagged import lagged_until
 from apps.clusters.queries.sight import InstanceSight, Sight
 
@@ -62,7 +62,7 @@ def recent_of(*, sights: Iterable[Sight], now: datetime) -> Mapping[int, Recent]
         for one in sight.instances
     }
     if not starts:
-        return {sight.cluster.pk: _recent(sight, {}, {}) for sight in known}
+        return {sight.cluster.pk: _recent(sight, {}, {}, now) for sight in known}
     parameters: dict[str, Any] = {
         "ids": list(starts),
         "starts": list(starts.values()),
@@ -76,20 +76,21 @@ def recent_of(*, sights: Iterable[Sight], now: datetime) -> Mapping[int, Recent]
             nodes.setdefault(instance_id, {})[node_id] = (at, count)
         cursor.execute(_EARLIEST_SESSIONS, parameters)
         sessions = dict(cursor.fetchall())
-    found = {sight.cluster.pk: _recent(sight, nodes, sessions) for sight in known}
+    found = {sight.cluster.pk: _recent(sight, nodes, sessions, now) for sight in known}
     off = [sight for sight in known if found[sight.cluster.pk].verdict.state is routing.RoutingState.OFF]
     windows = [(sight, window_start(sight=sight, window_s=WINDOW_S, now=now)) for sight in off]
     until = lagged_until(windows, end=now)
-    return found | {sight.cluster.pk: _recent(sight, nodes, sessions, until) for sight in off if until}
+    return found | {sight.cluster.pk: _recent(sight, nodes, sessions, now, until) for sight in off if until}
 
 
 def _recent(
     sight: Sight,
     nodes: Mapping[int, Mapping[int, tuple[datetime, int]]],
     sessions: Mapping[int, int],
+    now: datetime,
     until: Mapping[int, datetime] | None = None,
 ) -> Recent:
-    weights = weights_of(sight)
+    weights, draws = weights_of(sight), draws_of(sight)
     readings, reads_per_s, counted_s = [], [], 0.0
     for one in sight.instances:
         earlier = nodes.get(one.instance.pk, {})
@@ -99,12 +100,14 @@ def _recent(
             counted_s = max(counted_s, elapsed_s)
         if one.instance.pk in weights:
             count = _sessions(one, sessions.get(one.instance.pk))
-            readings.append(routing.InstanceReading(one.instance.name, weights[one.instance.pk], counts, count))
+            key = one.instance.pk
+            readings.append(routing.InstanceReading(one.instance.name, weights[key], counts, count, draws.get(key)))
     judged = routing.pooled_verdict(
         readings,
         statement_level=sight.cluster.is_statement_level,
         names={backend.backend.node_id: backend.name for backend in sight.backends},
         conditions=conditions_of(sight, until),
+        is_after_change=(change := changed_at(sight)) is not None and change > now - timedelta(seconds=WINDOW_S),
     )
     return Recent(judged, sum(reads_per_s) if reads_per_s else None, counted_s)
 
