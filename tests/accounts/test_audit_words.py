@@ -1,12 +1,14 @@
 """The audit trail as people read it: a sentence for every action, and what changed as a list."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.test import Client
 
 from apps.accounts import audit_words
-from apps.accounts.models import AuditEntry
+from apps.accounts.models import AuditEntry, Organisation
 
 NB = "\u00a0"
 PGPOOL = {"name": "pgpool-1", "port": 9999, "az": "", "pcp": {"port": 9898, "user": "pcp"}, "is_local": False}
@@ -83,3 +85,25 @@ def test_weights_that_differ_are_told_by_pgpool() -> None:
     weights, note = audit_words.shown(row).changes
 
     assert (weights.after, note.after) == (("0 / 3 on a; 1 / 3 on b",), ("–",))
+
+
+@pytest.mark.django_db
+def test_the_page_tells_the_sentence_and_keeps_the_rest_behind_a_fold(
+    client_for: Callable[..., Client], organisation: Organisation
+) -> None:
+    AuditEntry.objects.create(
+        organisation=organisation,
+        actor_name="Maja",
+        action="cluster.register",
+        target_type="cluster",
+        target_id="7",
+        target_name="orders",
+        after={"name": "<Orders>", "pgpools": [PGPOOL]},
+    )
+
+    page = client_for("admin").get("/o/acme/settings/audit/").content.decode()
+
+    shown, folded = page.split("<details><summary>Before and after</summary>")
+    assert "Registered cluster &lt;Orders&gt; with 1 pgpool" in shown
+    assert f"name{NB}pgpool-1, port{NB}9999" in folded
+    assert "{" not in folded.split("</details>")[0]
