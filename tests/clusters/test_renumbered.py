@@ -1,18 +1,21 @@
 """A pgpool that numbers the backends otherwise than the cluster: told loudly, believed in nothing, given no weights."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from apps.accounts.access import Caller
 from apps.accounts.models import Organisation
 from apps.clusters.models import ClusterEvent, InstanceLatest, NodeLatest
 from apps.clusters.polling import numbering
 from apps.clusters.polling.readings import InstanceReading, NodeReading, Tick
 from apps.clusters.polling.registry import watched_clusters
+from apps.clusters.queries.editing import editor
 from apps.clusters.queries.health import health_of
+from apps.clusters.queries.overview import overview
 from apps.clusters.queries.sight import sight_of
 from apps.clusters.weight_change import WeightsRefused
 from tests.clusters import polling_scene, rollout_scene
@@ -106,6 +109,21 @@ def test_a_cluster_whose_pgpools_are_all_renumbered_is_not_called_silent(organis
 
     assert (found["state"], found["word"]) == ("crit", "Backends mixed up")
     assert not any("answers" in reason for reason in found["reasons"])
+
+
+@pytest.mark.django_db
+def test_the_page_of_weights_says_why_nothing_can_be_applied(
+    organisation: Organisation, caller: Callable[[str], Caller]
+) -> None:
+    cluster = register(organisation)
+    poll(cluster)
+    reason = "numbers the backends differently: backend 1 is elsewhere."
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="renumbered", reason=reason)
+    seen = overview(cluster=cluster, window_s=300, now=NOW)
+
+    found = editor(caller=caller("operator"), cluster=cluster, seen=seen, now=NOW)
+
+    assert f"pgpool-2 {reason}" in found["blockers"]
 
 
 def test_no_weights_are_given_to_a_pgpool_that_numbers_the_backends_differently(acme: Scene) -> None:

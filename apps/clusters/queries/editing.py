@@ -8,7 +8,7 @@ from apps.accounts.access import Caller
 from apps.accounts.members import who_may
 from apps.accounts.roles import Role
 from apps.clusters.domain.weights import WeightError, as_integers, shares
-from apps.clusters.models import Cluster, ConfigRevision, NodeLatest, PgpoolInstance, Rollout
+from apps.clusters.models import Cluster, ConfigRevision, InstanceLatest, NodeLatest, PgpoolInstance, Rollout
 from apps.clusters.queries.confirmed_weights import just_read_back, revision_in_force
 from apps.clusters.queries.overview import BackendFigures, Overview
 
@@ -189,6 +189,8 @@ def _blockers(
         found.append(
             f"{', '.join(observed)}: observe only. Lifeguard never writes there; choose a delivery in Settings."
         )
+    renumbered = [each for each in seen["instances"] if each["state"] == InstanceLatest.State.RENUMBERED]
+    found += [f"{each['name']} {each['reason']}" for each in renumbered]
     if running is not None:
         found.append(f"Rollout #{running} is running. Wait for it or cancel it.")
     if not weights["is_known"]:
