@@ -230,8 +230,41 @@ def test_a_list_takes_as_many_statements_for_many_rollouts_as_for_one(
         rolled_out(cluster, [VERIFIED, VERIFIED], number=number)
     viewer = caller("viewer")
 
-    with django_assert_max_num_queries(5):
+    with django_assert_max_num_queries(6):
         assert len(rollout_answers(cluster=cluster, caller=viewer, before=None, limit=50, now=NOW)) == 6
+
+
+def test_what_a_newer_rollout_replaced_cannot_be_rolled_back(cluster: Cluster, caller: Callable[..., Caller]) -> None:
+    older = rolled_out(cluster, [VERIFIED, VERIFIED])
+    newer = rolled_out(cluster, [VERIFIED, VERIFIED], number=2)
+    RevisionFile.objects.filter(revision=newer.revision, instance_name="pgpool-1").update(sha256="c")
+
+    found = rollout_answer(rollout=older, caller=caller("operator"), now=NOW)
+    listed = rollout_answers(cluster=cluster, caller=caller("operator"), before=None, limit=5, now=NOW)
+
+    assert found["way_back"] == (
+        f"A newer rollout, #{newer.pk}, stands on pgpool-1: only the newest can be rolled back."
+    )
+    assert not found["can_roll_back"]
+    assert [(one["id"], one["can_roll_back"]) for one in listed] == [(newer.pk, True), (older.pk, False)]
+
+
+def test_what_stands_again_can_be_rolled_back(cluster: Cluster, caller: Callable[..., Caller]) -> None:
+    older = rolled_out(cluster, [VERIFIED, VERIFIED])
+    newer = rolled_out(cluster, [VERIFIED, VERIFIED], number=2)
+    RevisionFile.objects.filter(revision=newer.revision).update(sha256="c", base_sha256="b")
+    rolled_out(cluster, [VERIFIED, VERIFIED], number=3, rollback_of=newer)
+
+    assert rollout_answer(rollout=older, caller=caller("operator"), now=NOW)["can_roll_back"]
+
+
+def test_a_newer_rollout_that_put_the_files_back_is_in_no_way(cluster: Cluster, caller: Callable[..., Caller]) -> None:
+    older = rolled_out(cluster, [VERIFIED, VERIFIED])
+    restored = {**VERIFIED, "state": "restored"}
+    newer = rolled_out(cluster, [restored, restored], number=2, state="rolled_back")
+    RevisionFile.objects.filter(revision=newer.revision).update(sha256="c", base_sha256="b")
+
+    assert rollout_answer(rollout=older, caller=caller("operator"), now=NOW)["can_roll_back"]
 
 
 def test_revisions_name_the_rollouts_that_carried_them(cluster: Cluster) -> None:

@@ -8,6 +8,7 @@ from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload
 from apps.clusters.domain.routing import RoutingState
 from apps.clusters.domain.routing_words import listed
 from apps.clusters.models import Rollout, RolloutStep
+from apps.clusters.queries.superseded import Newer
 
 _State = Rollout.State
 
@@ -46,7 +47,7 @@ def _standing(finding: Finding | None) -> str:
 _CERTAIN = {RolloutStep.State.VERIFIED, RolloutStep.State.RESTORED}
 
 
-def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool) -> str:
+def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool, newer: Newer | None) -> str:
     """What cancelling or rolling back would do, or why there is nothing to do."""
     touched = [step.instance_name for step in steps if step.is_touched]
     if rollout.state in Rollout.ACTIVE:
@@ -62,6 +63,9 @@ def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool
         return f"{listed(gone)} is no longer registered, so its old file cannot be put back."
     if has_active:
         return "Another rollout of this cluster is running; wait for its end."
+    if newer is not None:
+        where = listed(list(newer.names))
+        return f"A newer rollout, #{newer.rollout_id}, stands on {where}: only the newest can be rolled back."
     return f"Rolling back puts the files from before on {listed(touched)}, as a rollout of its own."
 
 

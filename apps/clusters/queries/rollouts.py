@@ -14,6 +14,7 @@ from apps.clusters.domain import pgpool_conf, rollout_plan
 from apps.clusters.domain.rollout_plan import Action, Finish, Wait
 from apps.clusters.models import Cluster, PgpoolInstance, Rollout, RolloutStep
 from apps.clusters.queries import rollout_words, weight_words
+from apps.clusters.queries.superseded import Newer, newer_rollouts
 from apps.clusters.queries.weight_words import backend_names
 
 Weights = dict[str, dict[str, float]]
@@ -99,7 +100,9 @@ class RolloutAnswer(TypedDict):
 def rollout_answer(*, rollout: Rollout, caller: Caller, now: datetime) -> RolloutAnswer:
     """One rollout with its log. It is read afresh: the caller's object may be older than the workers' rows."""
     current = _whole(Rollout.objects.filter(pk=rollout.pk)).get()
-    answer = _answer(current, caller, has_active=current.cluster_id in _busy([current.cluster_id]), now=now)
+    has_active = current.cluster_id in _busy([current.cluster_id])
+    newer = newer_rollouts([current]).get(current.pk)
+    answer = _answer(current, caller, has_active=has_active, newer=newer, now=now)
     before, names = _weights_before(current), backend_names(cluster=current.cluster)
     answer["weights_before"], answer["weights_before_text"] = before, weight_words.shares_text(before, names)
     answer["change_text"] = weight_words.change_text(before, current.revision.weights, names)
@@ -131,7 +134,11 @@ def _page(
         found = found.filter(pk__lt=before)
     rollouts = list(_whole(found).order_by("-pk")[:limit])
     busy = _busy({rollout.cluster_id for rollout in rollouts})
-    return [_answer(rollout, caller, has_active=rollout.cluster_id in busy, now=now) for rollout in rollouts]
+    newer = newer_rollouts(rollouts)
+    return [
+        _answer(rollout, caller, has_active=rollout.cluster_id in busy, newer=newer.get(rollout.pk), now=now)
+        for rollout in rollouts
+    ]
 
 
 def _whole(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
@@ -144,11 +151,11 @@ def _busy(cluster_ids: Iterable[int]) -> set[int]:
     return set(active.values_list("cluster_id", flat=True))
 
 
-def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, now: datetime) -> RolloutAnswer:
+def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, newer: Newer | None, now: datetime) -> RolloutAnswer:
     steps = sorted(rollout.steps.all(), key=lambda step: step.position)
     is_active = rollout.state in Rollout.ACTIVE
     may_operate = caller.may(Role.OPERATOR)
-    can_roll_back = may_operate and not has_active and _can_be_taken_back(rollout, steps)
+    can_roll_back = may_operate and not has_active and newer is None and _can_be_taken_back(rollout, steps)
     can_cancel = may_operate and is_active and not rollout.is_cancel_requested
     findings: Mapping[str, Finding] = (rollout.convergence or {}).get("instances", {})
     action = rollout_plan.next_action(rollout_rows.view_of(rollout, steps)) if is_active else Wait()
@@ -182,7 +189,7 @@ def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, now: datetime
         "touched": sum(step.is_touched for step in steps),
         "can_roll_back": can_roll_back,
         "can_cancel": can_cancel,
-        "way_back": rollout_words.way_back(rollout, steps, has_active=has_active),
+        "way_back": rollout_words.way_back(rollout, steps, has_active=has_active, newer=newer),
         "steps": [_step(step, action, findings.get(step.instance_name), now) for step in steps],
         "log": [],
     }
