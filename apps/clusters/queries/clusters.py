@@ -67,10 +67,10 @@ class ClusterAnswer(TypedDict):
     state: str
     state_word: str
     reasons: list[str]
+    warnings: list[str]
     has_synthetic_azs: bool
     created_at: datetime
     seen_at: datetime | None
-    warnings: list[str]
     pgpools: list[PgpoolAnswer]
     backends: list[BackendAnswer]
 
@@ -97,10 +97,10 @@ def _answer(sight: Sight, now: datetime, watching: Mapping[Address, list[Watcher
         "state": health["state"],
         "state_word": health["word"],
         "reasons": health["reasons"],
+        "warnings": warnings_of([one.instance for one in sight.instances], watching),
         "has_synthetic_azs": cluster.has_synthetic_azs,
         "created_at": cluster.created_at,
         "seen_at": sight.seen_at,
-        "warnings": warnings_of([one.instance for one in sight.instances], watching),
         "pgpools": [_pgpool(one) for one in sight.instances],
         "backends": [_backend(one) for one in sight.backends],
     }
