@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any, NoReturn
@@ -19,6 +20,8 @@ CONTENT_TYPE = "application/problem+json"
 HOW_TO_SIGN_IN = (
     "Nobody is signed in. Send a token in the header Authorization: Bearer <token>; tokens are made in Settings."
 )
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONGEST_NAME = 40
 # How OpenAPI describes such an answer.
 SHAPE: dict[str, Any] = {
     "type": "object",
@@ -59,7 +62,10 @@ def invalid(**errors: str) -> NoReturn:
 
 
 class StrictJSONParser(JSONParser):
-    """JSON without NaN and Infinity, and without a key twice: of two values one would be lost without a word."""
+    """JSON without NaN and Infinity, and without a key twice: of two values one would be lost without a word.
+
+    Nor with texts that no database keeps: half a character (a lone surrogate), the character NUL.
+    """
 
     strict = True
 
@@ -67,9 +73,11 @@ class StrictJSONParser(JSONParser):
         encoding = (parser_context or {}).get("encoding") or "utf-8"
         try:
             text = stream.read().decode(encoding)
-            return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant) if text else {}
+            found = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant) if text else {}
         except (ValueError, RecursionError) as error:
-            raise exceptions.ParseError(f"the body is not valid JSON: {error}") from error
+            raise exceptions.ParseError(f"the body is not valid JSON: {_printable(str(error))}") from error
+        _refuse_broken_texts(found)
+        return found
 
 
 def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -83,6 +91,37 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number in JSON")
+
+
+def _refuse_broken_texts(whole: Any) -> None:
+    """Looked for without recursion: the body may be nested as deep as the JSON reader goes."""
+    left: list[tuple[str, Any]] = [("", whole)]
+    while left:
+        field, value = left.pop()
+        if isinstance(value, str):
+            if trouble := _broken(value):
+                invalid(**{field or "body": trouble})
+        elif isinstance(value, dict):
+            for name, inner in value.items():
+                path = f"{field}.{_printable(name)[:_LONGEST_NAME]}".lstrip(".")
+                if trouble := _broken(name):
+                    invalid(**{path: f"in its name, {trouble}"})
+                left.append((path, inner))
+        elif isinstance(value, list):
+            left += [(f"{field}.{position}".lstrip("."), inner) for position, inner in enumerate(value)]
+
+
+def _broken(text: str) -> str:
+    if "\0" in text:
+        return r"the character NUL, \u0000, stands there, which no text here may hold"
+    found = _SURROGATE.search(text)
+    return (
+        f"{_printable(found[0])} is half a character only; send both halves, or the character itself" if found else ""
+    )
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", r"\u0000")
 
 
 def problem_answer(error: Exception, context: Mapping[str, Any]) -> Response | None:

@@ -9,12 +9,20 @@ from rest_framework.test import APIClient
 from apps.accounts.models import Organisation
 from apps.clusters.models import Cluster
 from tests.clusters.seen_cluster import poll, register
+from tests.controlplane.test_every_address import METHODS, addresses
 
 pytestmark = pytest.mark.django_db
 
 # More digits than Python turns into a number at once.
 ENDLESS = "9" * 5000
 BEYOND_BIGINT = "9" * 30
+# What JSON, an address or a form can say, and no database keeps.
+HALF_A_CHARACTER = r"\ud800"
+BROKEN_IN_ADDRESSES = ["%ED%A0%80", "%00", "%ff"]
+QUERY = ["action", "at", "before", "end", "lag", "limit", "metric", "organisation", "points", "q", "start", "target"]
+QUERY += ["view", "weight_0", "window", "window_s"]
+FORM = ["az", "base", "delivery_path", "do", "host", "life_days", "name", "note", "password", "pcp_user", "port"]
+FORM += ["scope", "slug", "sslmode", "username", "weight_0", "weight_1", "weight_2", "pgpools-0-host", "confirm"]
 
 
 @pytest.fixture
@@ -112,3 +120,70 @@ def test_a_page_takes_an_odd_parameter_for_none(
 
 def test_a_page_of_the_audit_trail_that_no_page_named_is_not_there(client_for: Callable[..., Client]) -> None:
     assert client_for("admin").get(f"/o/acme/settings/audit/?before={ENDLESS}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("door", "body", "field"),
+    [
+        ("put clusters/orders/weights/", r'{"\ud800": 1}', r"\ud800"),
+        ("put clusters/orders/weights/", r'{"weights": {"\ud800": 1}}', r"weights.\ud800"),
+        ("put clusters/orders/weights/", r'{"weights": {"0": "a\udfff"}}', "weights.0"),
+        ("put clusters/orders/weights/", r'{"per_instance": {"\ud800": {"0": 1}}}', r"per_instance.\ud800"),
+        ("put clusters/orders/weights/", r'{"base": "\ud800"}', "base"),
+        ("put clusters/orders/weights/", r'{"weights": {"0": 1}, "note": "a\u0000b"}', "note"),
+        ("post calculators/routing-verdict/", r'{"select_counts": {"\ud800": 1}}', r"select_counts.\ud800"),
+        ("post clusters/", r'{"pgpools": [{"host": "a"}, {"host": "\ud800"}]}', "pgpools.1.host"),
+        ("post clusters/", r'{"a\u0000": 1}', r"a\u0000"),
+        ("post clusters/", r'"\ud800"', "body"),
+    ],
+)
+def test_a_text_that_no_database_keeps_is_refused_by_its_field(
+    api_client: Callable[..., APIClient], orders: Cluster, door: str, body: str, field: str
+) -> None:
+    method, address = door.split()
+
+    answer = api_client("admin").generic(method, f"/api/v1/{address}", body, content_type="application/json")
+
+    assert (answer.status_code, answer.headers["Content-Type"]) == (400, "application/problem+json")
+    assert [each["field"] for each in answer.json()["errors"]] == [field]
+
+
+def test_both_halves_of_a_character_are_one(api_client: Callable[..., APIClient], orders: Cluster) -> None:
+    body = r'{"name": "Orders \ud83d\udc18"}'
+
+    answer = api_client("admin").generic("PATCH", "/api/v1/clusters/orders/", body, content_type="application/json")
+
+    assert (answer.status_code, answer.json()["name"]) == (200, "Orders \N{ELEPHANT}")
+
+
+def test_no_door_fails_on_half_a_character(api_client: Callable[..., APIClient], orders: Cluster) -> None:
+    script, body = api_client("admin"), f'{{"{HALF_A_CHARACTER}": "{HALF_A_CHARACTER}"}}'
+
+    for address in addresses("api/v1/"):
+        for method in METHODS[1:]:
+            answer = script.generic(method, address, body, content_type="application/json")
+            assert answer.status_code < 500, (method, address)
+
+
+@pytest.mark.parametrize("broken", BROKEN_IN_ADDRESSES)
+def test_no_address_fails_on_what_is_no_text(
+    api_client: Callable[..., APIClient], client_for: Callable[..., Client], orders: Cluster, broken: str
+) -> None:
+    query = "&".join(f"{name}={broken}" for name in QUERY)
+    askers = {"api/v1/": api_client("admin"), "o/<slug:organisation>/": client_for("admin")}
+
+    for prefix, asker in askers.items():
+        for address in addresses(prefix):
+            assert asker.get(f"{address}?{query}").status_code < 500, address
+            for word in ("orders", "pgpool-1", "acme"):
+                odd = address.replace(f"/{word}/", f"/{broken}/")
+                assert odd == address or asker.get(odd).status_code in {404, 405}, odd
+
+
+@pytest.mark.parametrize("broken", BROKEN_IN_ADDRESSES)
+def test_no_form_fails_on_what_is_no_text(client_for: Callable[..., Client], orders: Cluster, broken: str) -> None:
+    browser, form = client_for("admin"), "&".join(f"{name}={broken}" for name in FORM)
+
+    for address in addresses("o/<slug:organisation>/"):
+        answer = browser.post(address, form, content_type="application/x-www-form-urlencoded")
+        assert answer.status_code < 500, address
