@@ -43,4 +43,21 @@ ORGANISATION = OpenApiParameter(
 
 
 def _schema(shape: Any) -> Any:
-    return resolve_type_hint(shape)  # type: ignore[no-untyped-call]  # drf-spectacular types it in part only
+    # drf-spectacular types it in part only.
+    return _with_tuples(resolve_type_hint(shape))  # type: ignore[no-untyped-call]
+
+
+def _with_tuples(schema: Any) -> Any:
+    """drf-spectacular takes a tuple for many of its first type, as long as a text of so many characters.
+
+    OpenAPI 3.0 has one schema for every place of an array, so any place of a tuple may be null.
+    """
+    if isinstance(schema, list):
+        return [_with_tuples(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: _with_tuples(inner) for name, inner in schema.items()}
+    if found.get("type") == "array" and "minLength" in found:
+        found["minItems"], found["maxItems"] = found.pop("minLength"), found.pop("maxLength")
+        found["items"] = {**found["items"], "nullable": True}
+    return found
