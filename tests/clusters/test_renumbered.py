@@ -11,6 +11,8 @@ from apps.accounts.access import Caller
 from apps.accounts.models import Organisation
 from apps.clusters.models import ClusterEvent, InstanceLatest, NodeLatest
 from apps.clusters.polling import numbering
+from apps.clusters.polling.changes import changes
+from apps.clusters.polling.memory import ClusterMemory
 from apps.clusters.polling.readings import InstanceReading, NodeReading, Tick
 from apps.clusters.polling.registry import watched_clusters
 from apps.clusters.queries.editing import editor
@@ -109,6 +111,26 @@ def test_a_cluster_whose_pgpools_are_all_renumbered_is_not_called_silent(organis
 
     assert (found["state"], found["word"]) == ("crit", "Backends mixed up")
     assert not any("answers" in reason for reason in found["reasons"])
+
+
+@pytest.mark.django_db
+def test_another_numbering_is_told_once_also_of_a_pgpool_that_was_told_to_be_away(organisation: Organisation) -> None:
+    register(organisation, pgpools=1)
+    [watched] = watched_clusters(shard=0, shards=1, now=NOW)
+    key, memory = watched.instances[0].instance_id, ClusterMemory()
+    readings = [InstanceReading(key, state) for state in ("unreachable", "unreachable", "renumbered", "renumbered")]
+
+    told = [
+        change.title
+        for number, reading in enumerate([*readings, InstanceReading(key, "answering")])
+        for change in changes(cluster=watched, memory=memory, tick=Tick(NOW, number, (reading,), ()))
+    ]
+
+    assert told == [
+        "pgpool-1 does not answer",
+        "pgpool-1 numbers the backends differently",
+        "pgpool-1 answers again",
+    ]
 
 
 @pytest.mark.django_db

@@ -58,13 +58,18 @@ def _presence(reading: InstanceReading, names: Mapping[int, str], memory: Cluste
     name = names.get(key, f"instance {key}")
     if reading.is_answering:
         memory.failures[key] = 0
+        memory.renumbered.discard(key)
         if key in memory.told:
             memory.told.discard(key)
             yield Change("instance", f"{name} answers again", instance_name=name)
         return
     memory.failures[key] = memory.failures.get(key, 0) + 1
-    if memory.failures[key] >= FAILURES_TOLD and key not in memory.told:
+    # It comes in with a restart, during which the pgpool may have been told to be away already.
+    is_news = reading.state == "renumbered" and key not in memory.renumbered
+    if is_news or (memory.failures[key] >= FAILURES_TOLD and key not in memory.told):
         memory.told.add(key)
+        if is_news:
+            memory.renumbered.add(key)
         yield Change("instance", f"{name} {_away(reading)}", reading.reason, is_problem=True, instance_name=name)
 
 

@@ -31,7 +31,8 @@ class Recent:
 
 @dataclass
 class ClusterMemory:
-    """failures: how many looks in a row a pgpool has not answered; told: pgpools whose silence has been announced.
+    """failures: how many looks in a row a pgpool has not answered; told: pgpools whose silence has been announced;
+    renumbered: those of which it was told that they number the backends differently.
 
     is_up: node_id -> whether the pgpools hold the backend for up. lag_over_at: node_id -> when its lag was over
     delay_threshold latest, from then on until its end is told.
@@ -40,6 +41,7 @@ class ClusterMemory:
     sessions: dict[int, int] = field(default_factory=dict)
     failures: dict[int, int] = field(default_factory=dict)
     told: set[int] = field(default_factory=set)
+    renumbered: set[int] = field(default_factory=set)
     is_up: dict[int, bool] = field(default_factory=dict)
     lag_over_at: dict[int, dt.datetime] = field(default_factory=dict)
     primary: int | None = None
@@ -56,6 +58,8 @@ def remembered(cluster_id: int) -> ClusterMemory:
         memory.sessions[latest.instance_id] = latest.session_count or 0
         if latest.state != InstanceLatest.State.ANSWERING:
             memory.told.add(latest.instance_id)
+        if latest.state == InstanceLatest.State.RENUMBERED:
+            memory.renumbered.add(latest.instance_id)
         if latest.answered_at is not None:
             # A pgpool that is away now may come back restarted: what it had counted before tells it.
             memory.counters[latest.instance_id] = Counters(
