@@ -100,7 +100,8 @@ def restore(step: RolloutStep, held_until: float) -> Done:
     file, tag = step.file, f"{step.rollout_id}-undone"
     put = _put(step, held_until, old=file.sha256, text=file.base_text, new=file.base_sha256, tag=tag)
     note = _asked_to_reload(step)
-    return Done(f"The old file is back. {note}.", {"restore": {**put.receipt, "reload": note}})
+    what = "There is nothing to take back: the file was already so" if file.is_as_before else "The old file is back"
+    return Done(f"{what}. {note}.", {"restore": {**put.receipt, "reload": note}})
 
 
 def confirm_restored(step: RolloutStep, held_until: float) -> Done:

@@ -77,7 +77,7 @@ def _advance_once(rollout_id: int, holder: str, held_until: float, clock: Callab
         rollout.steps.select_related("file", "instance__cluster__organisation").defer(*kept_back).order_by("position")
     )
     view = rollout_rows.view_of(rollout, steps)
-    _note_halting(rollout, view, holder)
+    _note_halting(rollout, view, steps, holder)
     action = rollout_plan.next_action(view)
     if isinstance(action, Wait):
         return None
@@ -94,16 +94,24 @@ def _advance_once(rollout_id: int, holder: str, held_until: float, clock: Callab
     return 0.0
 
 
-def _note_halting(rollout: Rollout, view: RolloutView, holder: str) -> None:
+def _note_halting(rollout: Rollout, view: RolloutView, steps: Sequence[RolloutStep], holder: str) -> None:
     if rollout.is_halting or rollout.state not in Rollout.ACTIVE or not rollout_plan.is_halting(view):
         return
     reason = next(f"{step.instance_name}: {step.error}" for step in view.steps if step.state == "failed")
     with transaction.atomic():
         rollout_rows.change_rollout(rollout, holder, is_halting=True, halt_reason=reason)
-        touched = [step.instance_name for step in view.steps if step.is_touched]
-        what = f"{', '.join(touched)} get the old file back" if touched else "nothing was touched"
-        rollout_rows.log(rollout, f"Halted; {what}.", is_problem=True)
+        rollout_rows.log(rollout, f"Halted; {_what_goes_back(steps)}.", is_problem=True)
         rollout_rows.announce(rollout)
+
+
+def _what_goes_back(steps: Sequence[RolloutStep]) -> str:
+    touched = [step for step in steps if step.is_touched]
+    changed = [step.instance_name for step in touched if not step.file.is_as_before]
+    same = [step.instance_name for step in touched if step.file.is_as_before]
+    parts = [f"{', '.join(changed)} {'gets' if len(changed) == 1 else 'get'} the old file back"] if changed else []
+    if same:
+        parts.append(f"on {', '.join(same)} there is nothing to take back: the file was already so")
+    return "; ".join(parts) or "nothing was touched"
 
 
 def _start(rollout: Rollout, holder: str, *, now: datetime) -> None:
@@ -116,6 +124,8 @@ def _finish(
 ) -> None:
     names = ", ".join(step.instance_name for step in steps)
     text = _ENDINGS[state].format(number=rollout.revision.number, names=names)
+    if state == Rollout.State.ROLLED_BACK and all(step.file.is_as_before for step in steps if step.is_touched):
+        text = f"rollout of revision {rollout.revision.number} stopped; there was nothing to take back"
     is_problem = state == Rollout.State.FAILED or (
         state == Rollout.State.ROLLED_BACK and not rollout.is_cancel_requested
     )

@@ -10,6 +10,7 @@ import pytest
 from apps.accounts.models import AuditEntry
 from apps.clusters import rollout_actions, rollout_rows, rollouts, weight_change
 from apps.clusters.models import Rollout
+from apps.clusters.queries.rollouts import rollout_answer
 from apps.clusters.rollouts import RolloutRefused
 from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, Clock, Scene, conf_text, scene
 
@@ -133,3 +134,37 @@ def test_a_rollback_waits_for_the_rollout_that_runs(pair: Scene) -> None:
 
     with pytest.raises(weight_change.RolloutRunning):
         rollouts.request_rollback(caller=pair.caller, rollout=first, now=NOW)
+
+
+def test_where_the_files_were_already_so_nothing_is_said_to_go_back(pair: Scene) -> None:
+    """A file that pgpool-2 was given by hand and does not use: it is rolled out as it stands, and halts."""
+    pair.confs[1].write_text(conf_text(weights=("0", "1", "3")))
+    pair.pgpools[1].mode = "forget"
+    rollout = pair.request(None, base="live")
+
+    def mend(look: int) -> None:
+        if Rollout.objects.get(pk=rollout.pk).is_halting:
+            pair.pgpools[1].mode = "ok"
+
+    pair.advance(rollout, clock=Clock(when_looked=mend))
+
+    told = rollout_answer(rollout=rollout, caller=pair.caller, now=NOW)
+    said = [line["text"] for line in told["log"]]
+    assert told["state"] == "rolled_back"
+    assert [step["is_as_before"] for step in told["steps"]] == [True, True]
+    assert told["sentence"] == "Halted. There was nothing to take back: the files were already so."
+    assert "Halted; on pgpool-1, pgpool-2 there is nothing to take back: the file was already so." in said
+    assert said[-1] == "Rollout of revision 1 stopped; there was nothing to take back."
+    assert not [line for line in said if "old file" in line.lower()]
+
+
+def test_a_halt_names_whose_file_goes_back_and_whose_was_already_so(pair: Scene) -> None:
+    """pgpool-1 has the new weights already."""
+    pair.confs[0].write_text(conf_text(weights=("0", "1", "3")))
+    pair.pgpools[1].mode = "forget"
+    rollout = pair.request({"0": 0, "1": 1, "2": 3}, base="live")
+
+    pair.advance(rollout)
+
+    already = "on pgpool-1 there is nothing to take back: the file was already so"
+    assert rollout.log.filter(text=f"Halted; pgpool-2 gets the old file back; {already}.").exists()

@@ -50,3 +50,8 @@ class RevisionFile(models.Model):
 
     def __str__(self) -> str:
         return f"{self.instance_name} in {self.revision_id}"
+
+    @property
+    def is_as_before(self) -> bool:
+        """Whether carrying it there changes no byte."""
+        return self.sha256 == self.base_sha256

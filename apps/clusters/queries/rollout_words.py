@@ -24,6 +24,8 @@ def sentence(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
             return f"Verified on {pgpools}, and the reads {_standing(rollout.convergence)}."
         return f"Verified on {pgpools}. The reads follow as sessions turn over."
     if rollout.state == _State.ROLLED_BACK:
+        if _is_all_as_before(steps):
+            return "Halted. There was nothing to take back: the files were already so."
         return "Halted: every touched pgpool uses its old file again."
     if rollout.state == _State.CANCELLED:
         return "Cancelled before anything was touched."
@@ -51,6 +53,8 @@ def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool
     """What cancelling or rolling back would do, or why there is nothing to do."""
     touched = [step.instance_name for step in steps if step.is_touched]
     if rollout.state in Rollout.ACTIVE:
+        if _is_all_as_before(steps):
+            return "There is nothing to take back: the files were already so."
         if rollout.is_cancel_requested or rollout.is_halting:
             return "The old files are being put back."
         if touched:
@@ -67,6 +71,17 @@ def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool
         where = listed(list(newer.names))
         return f"A newer rollout, #{newer.rollout_id}, stands on {where}: only the newest can be rolled back."
     return f"Rolling back puts the files from before on {listed(touched)}, as a rollout of its own."
+
+
+def is_as_before(step: RolloutStep) -> bool:
+    """Whether the file that was to be carried there is, byte for byte, the one that stood there."""
+    after = step.receipt.get("sha256_after")
+    return after is not None and after == step.receipt.get("base_sha256")
+
+
+def _is_all_as_before(steps: Sequence[RolloutStep]) -> bool:
+    touched = [step for step in steps if step.is_touched]
+    return bool(touched) and all(map(is_as_before, touched))
 
 
 _DOING: Mapping[type[StepAction], str] = {
@@ -116,10 +131,11 @@ def _room(finding: Finding) -> float | None:
 
 
 def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) -> str:
-    if rollout.is_cancel_requested:
-        return "Cancelling: touched pgpools get their old file back."
-    if rollout.is_halting:
-        return "Halted: touched pgpools get their old file back."
+    if rollout.is_cancel_requested or rollout.is_halting:
+        way_back = (
+            "the files were already so" if _is_all_as_before(steps) else "touched pgpools get their old file back"
+        )
+        return f"{'Cancelling' if rollout.is_cancel_requested else 'Halted'}: {way_back}."
     if rollout.state == _State.PENDING:
         return f"Waiting for a worker to carry revision {rollout.revision.number} to {_counted(len(steps))}."
     if rollout.state == _State.PAUSED:

@@ -23,6 +23,7 @@ Weights = dict[str, dict[str, float]]
 class StepAnswer(TypedDict):
     """One pgpool of a rollout. receipt: hashes before and after, and the values that were read back.
 
+    is_as_before: the new file is the old one, byte for byte.
     doing: what a worker does there now, empty elsewhere; given_up_at: when it stops trying at the latest, where it is
     time that ends it. converged: do the reads that this pgpool sent since it was verified follow; convergence: the
     evidence, null until it was judged.
@@ -37,6 +38,7 @@ class StepAnswer(TypedDict):
     doing: str
     given_up_at: datetime | None
     is_touched: bool
+    is_as_before: bool
     error: str
     written_at: datetime | None
     reloaded_at: datetime | None
@@ -215,6 +217,7 @@ def _step(step: RolloutStep, action: Action, finding: Finding | None, now: datet
         "doing": "" if at_work is None else rollout_words.doing(step, at_work),
         "given_up_at": given_up_at if given_up_at is not None and given_up_at > now else None,
         "is_touched": step.is_touched,
+        "is_as_before": rollout_words.is_as_before(step),
         "error": step.error,
         "written_at": step.written_at,
         "reloaded_at": step.reloaded_at,
