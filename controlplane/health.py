@@ -4,16 +4,20 @@ import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from controlplane import __version__
 
 
+# Nothing is written here, so any write is refused as what it is: 405, not a form of an earlier session.
+@csrf_exempt
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ok", "version": __version__})
 
 
+@csrf_exempt
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """503 only without PostgreSQL: without Redis pages and REST go on, live push and nudges pause."""

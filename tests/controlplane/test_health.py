@@ -14,6 +14,14 @@ def test_healthz_answers_without_database_or_redis():
     assert answer.json() == {"status": "ok", "version": __version__}
 
 
+@pytest.mark.parametrize("address", ["/healthz", "/readyz"])
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+def test_a_write_is_no_method_here(address, method):
+    answer = getattr(Client(enforce_csrf_checks=True), method)(address)
+
+    assert (answer.status_code, answer.headers["Allow"], answer.content) == (405, "GET, HEAD", b"")
+
+
 @pytest.mark.django_db
 def test_readyz_is_ok_with_database_and_redis():
     answer = Client().get("/readyz")

@@ -175,3 +175,19 @@ def test_an_address_without_its_slash_keeps_its_method(api_client, method):
 
     assert answer.status_code == 308
     assert answer["Location"] == "/api/v1/tokens/"
+
+
+@pytest.mark.parametrize("accepted", [JSON, "application/json", "text/html, application/problem+json; q=0.5", "*/*"])
+@pytest.mark.parametrize(
+    ("address", "status", "told_as"), [("me/", 200, "application/json"), ("clusters/none/", 404, JSON)]
+)
+def test_who_takes_problems_takes_the_answer_too(api_client, accepted, address, status, told_as):
+    answer = api_client("viewer").get(f"/api/v1/{address}", headers={"accept": accepted})
+
+    assert (answer.status_code, answer["Content-Type"]) == (status, told_as)
+
+
+def test_who_takes_no_json_is_told_so(api_client):
+    answer = api_client("viewer").get("/api/v1/me/", headers={"accept": "text/html"})
+
+    assert (answer.status_code, answer["Content-Type"]) == (406, JSON)
