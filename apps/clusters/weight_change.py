@@ -9,7 +9,7 @@ from django.db import transaction
 from apps.accounts.access import Caller
 from apps.clusters import revisions, rollout_rows
 from apps.clusters.domain import pgpool_conf
-from apps.clusters.domain.weights import WeightError, as_integers, parse_weights, shares
+from apps.clusters.domain.weights import WeightError, as_written, parse_weights, shares
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
 from apps.clusters.revisions import Difference, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.rollout_rows import RolloutRunning
@@ -220,7 +220,7 @@ def _wanted(
     names = [instance.name for instance in instances]
     own = _own_weights(per_instance, names)
     if weights is not None or not own:
-        everywhere = as_integers(parse_weights(weights, node_ids))
+        everywhere = as_written(parse_weights(weights, node_ids))
         return {name: _instance_weights(name, own[name], node_ids) if name in own else everywhere for name in names}
     return {name: _instance_weights(name, own.get(name), node_ids) for name in names}
 
@@ -238,7 +238,7 @@ def _own_weights(per_instance: object, names: Sequence[str]) -> Mapping[str, obj
 
 def _instance_weights(name: str, raw: object, node_ids: set[int]) -> dict[int, int]:
     try:
-        return as_integers(parse_weights(raw, node_ids))
+        return as_written(parse_weights(raw, node_ids))
     except WeightError as error:
         field = f"per_instance.{name}{error.field.removeprefix('weights')}"
         raise WeightError(field, error.value, error.expected) from error

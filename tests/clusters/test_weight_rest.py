@@ -65,6 +65,11 @@ def test_a_cluster_of_another_organisation_is_404_by_rest(acme: Scene) -> None:
         ({"weights": {"0": 0, "1": True, "2": 1}}, "weights.1"),
         ({"weights": {"0": 0, "1": 0, "2": 0}}, "weights"),
         ({"weights": {"0": 0, "1": 1}}, "weights.2"),
+        ({"weights": {"0": 1e8, "1": 0, "2": 0.1}}, "weights.2"),
+        (
+            {"per_instance": {"pgpool-1": NEW_WEIGHTS, "pgpool-2": {"0": 1e8, "1": 0, "2": 0.1}}},
+            "per_instance.pgpool-2.2",
+        ),
         ({"weights": {"0": 0, "1": 1, "2": 1, "3": 1}}, "weights.3"),
         ({"weights": [0, 1, 1]}, "weights"),
         ({"per_instance": {"pgpool-9": NEW_WEIGHTS}}, "per_instance.pgpool-9"),

@@ -8,6 +8,7 @@ from fractions import Fraction
 LARGEST_WEIGHT = 100_000_000  # pgpool's own limit of backend_weight
 LARGEST_WRITTEN_WEIGHT = 1000
 _SHARE_TOLERANCE = 0.0001
+MOST_ROUNDED_SHARE = 0.0005  # 0.05 points: what rounding to integers may do to a share without a word
 _NODE_ID = re.compile(r"0|[1-9][0-9]{0,8}")
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 
@@ -72,6 +73,29 @@ def as_integers(weights: Mapping[int, float]) -> dict[int, int]:
     if all(float(weight).is_integer() for weight in weights.values()):
         return {node_id: int(weight) for node_id, weight in weights.items()}
     return _exact_integers(weights) or _near_integers(wanted)
+
+
+def as_written(weights: Mapping[int, float]) -> dict[int, int]:
+    """as_integers of weights that somebody asks for: a share that rounding would make another one is refused.
+
+    Raises WeightError of the smallest weight whose share would change by more than 0.05 points.
+    """
+    integers = as_integers(weights)
+    wanted, written = shares(weights), shares(integers)
+    changed = [node_id for node_id in wanted if abs(written[node_id] - wanted[node_id]) > MOST_ROUNDED_SHARE]
+    if changed:
+        node_id = min(changed, key=wanted.__getitem__)
+        before, after = _per_cent(wanted[node_id]), _per_cent(written[node_id])
+        expected = (
+            f"a weight that whole numbers up to {LARGEST_WRITTEN_WEIGHT} can express beside the others: "
+            f"its share of {before} would become {after}. Give all weights as whole numbers"
+        )
+        raise WeightError(f"weights.{node_id}", weights[node_id], expected)
+    return integers
+
+
+def _per_cent(share: float) -> str:
+    return f"{share * 100:.8f}".rstrip("0").rstrip(".") + " %"
 
 
 def as_node_id(key: object) -> int | None:

@@ -92,3 +92,20 @@ def test_integers_keep_every_share_within_a_thousandth(given_weights: dict[int, 
     wanted, got = weights.shares(given_weights), weights.shares(integers)
     assert all(integers[node_id] > 0 for node_id in given_weights)
     assert all(abs(wanted[node_id] - got[node_id]) < 0.001 + 0.001 * len(wanted) / 2 for node_id in wanted)
+
+
+def test_a_share_that_rounding_would_make_another_one_is_refused() -> None:
+    with pytest.raises(weights.WeightError) as caught:
+        weights.as_written({0: 1e8, 1: 0.1})
+
+    assert str(caught.value) == (
+        "weights.1: 0.1 is not a weight that whole numbers up to 1000 can express beside the others: "
+        "its share of 0.0000001 % would become 0.0999001 %. Give all weights as whole numbers"
+    )
+
+
+@pytest.mark.parametrize("wanted", [{0: 0.0, 1: 0.0006, 2: 0.9994}, {0: 1 / 3, 1: 2 / 3}, {0: 1e8, 1: 1.0}])
+def test_what_is_written_keeps_every_share_to_a_twentieth_of_a_point(wanted: dict[int, float]) -> None:
+    written = weights.shares(weights.as_written(wanted))
+
+    assert all(abs(written[node_id] - share) <= 0.0005 for node_id, share in weights.shares(wanted).items())
