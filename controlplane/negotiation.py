@@ -1,7 +1,6 @@
 """Which form of an answer a script may ask for: JSON, or JSON's form for errors, which is JSON all the same."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from rest_framework.exceptions import NotAcceptable
 from rest_framework.negotiation import DefaultContentNegotiation
@@ -15,7 +14,7 @@ class ProblemsAccepted(DefaultContentNegotiation):
     """Whoever takes errors as RFC 9457 lays them out takes JSON: errors come so, and all else as JSON."""
 
     def select_renderer(
-        self, request: Request, renderers: Sequence[Any], format_suffix: str | None = None
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         try:
             found: tuple[BaseRenderer, str] = super().select_renderer(request, renderers, format_suffix)
@@ -23,5 +22,6 @@ class ProblemsAccepted(DefaultContentNegotiation):
             accepted = [each.partition(";")[0].strip().lower() for each in self.get_accept_list(request)]
             if CONTENT_TYPE not in accepted:
                 raise
-            found = (renderers[0], renderers[0].media_type)
+            first = next(iter(renderers))
+            found = first, first.media_type
         return found
