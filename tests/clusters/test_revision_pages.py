@@ -144,7 +144,7 @@ def test_what_cannot_be_rolled_back_has_no_button_for_it(acme: Scene) -> None:
 
     page = browser("operator").get(f"/o/acme/rollouts/{running.pk}/rollback/")
 
-    assert "There is nothing to roll back." in text_of(page)
+    assert "It cannot be rolled back." in text_of(page)
     assert "<form" not in page.content.decode().partition("<main")[2].partition("</main>")[0]
 
 

@@ -168,3 +168,20 @@ def test_a_halt_names_whose_file_goes_back_and_whose_was_already_so(pair: Scene)
 
     already = "on pgpool-1 there is nothing to take back: the file was already so"
     assert rollout.log.filter(text=f"Halted; pgpool-2 gets the old file back; {already}.").exists()
+
+
+def test_rolling_back_is_promised_where_it_is_taken_and_only_there(pair: Scene) -> None:
+    older = pair.advance(pair.request())
+    newer = pair.advance(pair.request({"0": 0, "1": 1, "2": 1}))
+
+    def is_promised(rollout: Rollout) -> bool:
+        return rollout_answer(rollout=rollout, caller=pair.caller, now=NOW)["can_roll_back"]
+
+    assert (is_promised(older), is_promised(newer)) == (False, True)
+    with pytest.raises(RolloutRefused, match=f"is not the one that rollout {older.pk} wrote"):
+        rollouts.request_rollback(caller=pair.caller, rollout=older, now=NOW)
+
+    pair.advance(rollouts.request_rollback(caller=pair.caller, rollout=newer, now=NOW))
+    assert (is_promised(older), is_promised(newer)) == (True, False)
+    assert pair.advance(rollouts.request_rollback(caller=pair.caller, rollout=older, now=NOW)).state == "verified"
+    assert pair.texts() == [conf_text()] * 2
