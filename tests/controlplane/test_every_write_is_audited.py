@@ -214,7 +214,7 @@ def methods_of(route: str, pattern: URLPattern, browser: Client) -> set[str]:
         return {name.upper() for name in view.http_method_names if hasattr(view, name)}
     for parameter, value in {"<slug:organisation>": "acme", "<slug:slug>": "orders"}.items():
         route = route.replace(parameter, value)
-    for parameter in ("<int:pk>", "<int:token_id>", "<str:key>"):
+    for parameter in ("<int:pk>", "<int:number>", "<int:token_id>", "<str:key>"):
         route = route.replace(parameter, "1")
     assert "<" not in route, f"say what to put into {route}"
     refused = browser.trace(f"/{route}")
