@@ -116,12 +116,11 @@ def _found(rollout: Rollout, verified_at: datetime, now: datetime) -> Convergenc
     names = {backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()}
     judged = _Judged(rollout, sight_of(rollout.cluster), names, now)
     before: Convergence | None = rollout.convergence
-    overall: Finding
+    start = _start(verified_at, now)
+    overall: Finding = _finding(judged, window_counts(cluster=rollout.cluster, start=start, end=now), start)
     if before is not None and rollout.converged_at is not None:
-        overall = before
-    else:
-        start = _start(verified_at, now)
-        overall = _finding(judged, window_counts(cluster=rollout.cluster, start=start, end=now), start)
+        # What has converged stays so; until every pgpool has, its figures grow surer.
+        overall = {**overall, "converged_at": before["converged_at"]} if _has_converged(overall) else before
     return {**overall, "instances": _instances(judged, before.get("instances", {}) if before else {})}
 
 
