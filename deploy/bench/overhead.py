@@ -36,7 +36,7 @@ class Turn:
 
 
 def measure(subject: Subject, *, pairs: int) -> None:
-    """pairs: of pgbench turns, 44 s each; half as many measure CPU time, which is steadier."""
+    """pairs: of pgbench turns, 64 s each; half as many measure CPU time, which is steadier."""
     watchers = subject.program("worker", "--queues=poll")
     with stopped(subject.program("deploy.lab.load")):
         taken = cpu_time.measure(subject, watchers, pairs=max(2, pairs // 2))

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 from deploy.processes import Process, send
 
-# The first seconds of a turn do not count: pollers that go on catch up, and ask everything at once. What counts is two
-# rounds of the slowest question, SHOW pool_nodes every 10 s.
-SETTLE_S, COUNTED_S = 2.0, 20.0
+# The first seconds of a turn do not count: pollers that go on catch up, and ask everything at once. What counts is one
+# round of the slowest question, SHOW pool_nodes every 30 s.
+SETTLE_S, COUNTED_S = 2.0, 30.0
 
 
 @contextmanager

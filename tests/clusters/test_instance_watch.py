@@ -1,6 +1,7 @@
 """When a watch asks a pgpool for SHOW pool_nodes, for which pgpool signs in to every backend."""
 
 import asyncio
+from collections.abc import Callable
 
 from apps.clusters.pgpool_client import PgpoolAddress
 from apps.clusters.polling.instance_watch import InstanceWatch
@@ -23,16 +24,27 @@ def watch_of(pgpool: FakePgpool) -> InstanceWatch:
     return InstanceWatch(WatchedInstance(1, "pgpool-1", address, None, "4.3.5", {}), sessions_before=0)
 
 
-def test_pool_nodes_is_asked_at_once_when_a_backend_changes_its_status() -> None:
-    async def story() -> list[int]:
-        async with FakePgpool() as pgpool:
-            watch = watch_of(pgpool)
-            try:
-                at_rest = [await asked_for_pool_nodes(watch, pgpool) for _ in range(3)]
-                pgpool.backends[1].status = "down"
-                # The look that sees it is over before the next one asks.
-                return [*at_rest, *[await asked_for_pool_nodes(watch, pgpool) for _ in range(3)]]
-            finally:
-                await watch.close()
+async def asked_before_and_after(change: Callable[[FakePgpool], None]) -> list[int]:
+    async with FakePgpool() as pgpool:
+        watch = watch_of(pgpool)
+        try:
+            at_rest = [await asked_for_pool_nodes(watch, pgpool) for _ in range(3)]
+            change(pgpool)
+            # The look that sees it is over before the next one asks.
+            return [*at_rest, *[await asked_for_pool_nodes(watch, pgpool) for _ in range(3)]]
+        finally:
+            await watch.close()
 
-    assert asyncio.run(story()) == [1, 1, 1, 1, 2, 2]
+
+def test_pool_nodes_is_asked_at_once_when_a_backend_changes_its_status() -> None:
+    def go_down(pgpool: FakePgpool) -> None:
+        pgpool.backends[1].status = "down"
+
+    assert asyncio.run(asked_before_and_after(go_down)) == [1, 1, 1, 1, 2, 2]
+
+
+def test_pool_nodes_is_asked_at_once_when_weights_change() -> None:
+    def change_weights(pgpool: FakePgpool) -> None:
+        pgpool.weights = {0: 0, 1: 1, 2: 3}
+
+    assert asyncio.run(asked_before_and_after(change_weights)) == [1, 1, 1, 1, 2, 2]

@@ -39,7 +39,7 @@ class Pace:
 
     tick_s: float = 2.0
     tick_busy_s: float = 1.0
-    pool_nodes_s: float = 10.0
+    pool_nodes_s: float = 30.0
     pool_nodes_rollout_s: float = 2.0
 
 

@@ -5,7 +5,7 @@ import logging
 
 from apps.clusters import pcp
 from apps.clusters.domain.instance_numbering import Address
-from apps.clusters.domain.show_rows import BackendStats, PoolNode, PoolProcess, ShowRowError
+from apps.clusters.domain.show_rows import PoolNode, PoolProcess, ShowRowError
 from apps.clusters.pgpool_client import PgpoolConnection, PgpoolUnreachable
 from apps.clusters.polling.kept_session import KeptSession
 from apps.clusters.polling.readings import InstanceReading, NodeReading, PoolSettings, State
@@ -43,6 +43,7 @@ class InstanceWatch:
         self._children_total: int | None = None
         self.is_answering = True  # until it is seen that it is not
         self._slow_at = self._settings_at = float("-inf")
+        self._raw_weights: dict[str, int] | None = None
         self._statuses: tuple[tuple[int, str, str], ...] | None = None  # empty: this pgpool tells them otherwise
 
     async def look(self, *, pool_nodes_every_s: float, reread_settings: bool = False) -> InstanceReading:
@@ -105,7 +106,7 @@ class InstanceWatch:
         own_ended = self._fast.take_ended() + self._slow.take_ended()
         session_count = self._counter.count(shows.processes, own_ended=own_ended)
         fresh = self._take_pool_nodes()
-        self._note_statuses(shows.backend_stats)
+        self._note_changes(shows)
         seen = shows.backend_stats or fresh
         if seen:
             self._addresses = {one.node_id: (one.hostname, one.port) for one in seen}
@@ -133,12 +134,12 @@ class InstanceWatch:
         own = (address.username, address.database)
         return sum(one.is_in_use and (one.username, one.database) != own for one in processes)
 
-    def _note_statuses(self, stats: tuple[BackendStats, ...]) -> None:
-        """What SHOW pool_nodes told is out of date as soon as a backend changes its status or role."""
-        statuses = tuple((one.node_id, one.status, one.role) for one in stats)
-        if self._statuses not in (None, statuses):
+    def _note_changes(self, shows: CheapShows) -> None:
+        """What SHOW pool_nodes told is out of date as soon as a backend changes its status, role or weight."""
+        statuses = tuple((one.node_id, one.status, one.role) for one in shows.backend_stats)
+        if self._statuses not in (None, statuses) or self._raw_weights not in (None, shows.weights):
             self._slow_at = float("-inf")
-        self._statuses = statuses
+        self._statuses, self._raw_weights = statuses, shows.weights
 
     def _ask_slowly(self, *, every_s: float) -> None:
         loop = asyncio.get_running_loop()

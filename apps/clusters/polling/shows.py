@@ -31,11 +31,15 @@ BY_TIME_SINCE: Final = (4, 4)
 
 @dataclass(frozen=True)
 class CheapShows:
-    """The SHOWs that cost pgpool a tenth of a millisecond. backend_stats is empty before 4.2, which lacks it."""
+    """The SHOWs that cost pgpool a tenth of a millisecond. backend_stats is empty before 4.2, which lacks it.
+
+    weights: as PGPOOL SHOW prints them, cut to integers.
+    """
 
     backend_stats: tuple[BackendStats, ...]
     cache: PoolCache
     processes: tuple[PoolProcess, ...]
+    weights: dict[str, int]
 
 
 async def cheap_shows(connection: PgpoolConnection, *, deadline_s: float) -> CheapShows:
@@ -49,7 +53,7 @@ async def cheap_shows(connection: PgpoolConnection, *, deadline_s: float) -> Che
         stats = ()
     cache = parse_pool_cache(await connection.show("SHOW pool_cache", deadline_s=left.s()))
     processes = parse_pool_processes(await connection.show("SHOW pool_processes", deadline_s=left.s()))
-    return CheapShows(stats, cache, processes)
+    return CheapShows(stats, cache, processes, await _weights(connection, left))
 
 
 async def pool_nodes(connection: PgpoolConnection, *, deadline_s: float) -> tuple[PoolNode, ...]:
