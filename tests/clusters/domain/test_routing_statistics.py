@@ -35,6 +35,7 @@ def half_hour(
     return [{1: int(one), 2: int(two)} for one, two in zip(of_first, of_second, strict=True)], counted
 
 
+@pytest.mark.waits  # for half a minute of arithmetic
 @pytest.mark.parametrize("are_counted", [True, False])
 @pytest.mark.parametrize(
     ("share", "sigma", "per_s", "read_s"),
