@@ -10,7 +10,25 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-MASK = "*****"
+from apps.clusters.domain.conf_secrets import MASK, is_secret, mask_value, secret_name_in
+from apps.clusters.domain.conf_secrets import mask_text as mask_secrets
+
+__all__ = [
+    "MASK",
+    "ConfigSyntaxError",
+    "DiffLine",
+    "IncludeUnsupported",
+    "ParameterChange",
+    "PgpoolConf",
+    "Setting",
+    "UnwritableValue",
+    "is_secret",
+    "line_diff",
+    "mask_secrets",
+    "parse",
+    "semantic_diff",
+]
+
 CONTEXT_LINES = 3
 
 _LETTER = r"[A-Za-z_\u0080-\U0010FFFF]"
@@ -28,21 +46,22 @@ _TOKEN = re.compile(
 )
 _KEY = re.compile(rf"{_LETTER}{_WORD}*")
 _PLAIN_VALUE = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?|on|off")
-_BACKEND_HOSTNAME = re.compile(r"backend_hostname(0|[1-9][0-9]*)")
-# health_check_password0 too; pool_passwd is the name of a file, no secret.
-_SECRET = r"[A-Za-z_0-9]*(?:password[0-9]*|authkey|passphrase[A-Za-z_0-9]*)"  # noqa: S105 (a pattern of names)
-# Commented-out settings count: a secret that was switched off is still one. An empty value is none.
-_SECRET_SETTING = re.compile(
-    rf"(?<![A-Za-z_0-9])(?P<name>{_SECRET})(?P<between>[ \t]*=[ \t]*+|[ \t]+(?='))(?!''[ \t\r]*$)[^\n]+", re.MULTILINE
-)
-_SECRET_WORD = re.compile(rf"^(?P<name>[ \t]*{_SECRET})(?P<between>[ \t]+)[^\s=#'][^\n]*", re.MULTILINE)
+_BACKEND_HOSTNAME = re.compile(r"backend_hostname(0|[1-9][0-9]{0,2})")
+
+
+def _without_secrets(line: str) -> str:
+    """A line that cannot be read has no name and no value: where a secret's name stands in it, all behind it goes."""
+    masked = mask_secrets(line)
+    if masked == line and (found := secret_name_in(line)) is not None:
+        return f"{line[: found.end()]} {MASK}"
+    return masked
 
 
 class ConfigSyntaxError(ValueError):
     """pgpool.conf could not be read."""
 
     def __init__(self, line_number: int, line: str, *, cure: str = "") -> None:
-        super().__init__(f"line {line_number}: cannot read {line.strip()!r}{cure}")
+        super().__init__(f"line {line_number}: cannot read {_without_secrets(line.strip())!r}{cure}")
         self.line_number = line_number
         self.line = line
 
@@ -162,13 +181,13 @@ def parse(text: str) -> PgpoolConf:
     return PgpoolConf(text, settings)
 
 
-def is_secret(name: str) -> bool:
-    return re.fullmatch(_SECRET, name) is not None
-
-
-def mask_secrets(text: str) -> str:
-    """The text of a pgpool.conf with every password hidden, commented-out ones too."""
-    return _SECRET_WORD.sub(_masked_setting, _SECRET_SETTING.sub(_masked_setting, text))
+def is_readable(text: str) -> bool:
+    """Whether pgpool could read it, and it is one file."""
+    try:
+        parse(text)
+    except (ConfigSyntaxError, IncludeUnsupported):
+        return False
+    return True
 
 
 def semantic_diff(before: PgpoolConf, after: PgpoolConf) -> tuple[ParameterChange, ...]:
@@ -179,6 +198,16 @@ def semantic_diff(before: PgpoolConf, after: PgpoolConf) -> tuple[ParameterChang
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
     )
+
+
+def changed_names(before: str, after: str) -> set[str]:
+    """Parameters whose effective value differs between two texts; all of the new one if the old one cannot be read."""
+    new = parse(after).values()
+    try:
+        old = parse(before).values()
+    except (ConfigSyntaxError, IncludeUnsupported):
+        return set(new)
+    return {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
 
 
 def line_diff(before: str, after: str) -> tuple[DiffLine, ...]:
@@ -255,9 +284,5 @@ def _lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _masked_setting(match: re.Match[str]) -> str:
-    return f"{match['name']}{match['between']}'{MASK}'"
-
-
 def _shown(name: str, value: str | None) -> str | None:
-    return MASK if value and is_secret(name) else value
+    return None if value is None else mask_value(name, value)

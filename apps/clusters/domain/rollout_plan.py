@@ -1,14 +1,17 @@
 """What a rollout does next, decided from its rows alone, so that any worker can go on where another one died.
 
-Nothing is written anywhere before the base of every instance was checked. One instance after the other is written,
+Nothing is written anywhere before the base of every instance was checked. Wave after wave of instances is written,
 reloaded and verified. The first one that fails halts a rollout: every touched instance gets its old file back. A
 rollback does not halt: an instance that cannot be reached must not keep the others on the file that is being left.
+What is due on several instances is given together; a worker may do it at the same time.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
+
+from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Plan, waves
 
 
 class RolloutState(StrEnum):
@@ -54,11 +57,20 @@ class RolloutView:
     steps: tuple[StepView, ...]
     is_halting: bool = False
     is_cancel_requested: bool = False
+    plan: Plan = ONE_BY_ONE
+    waves_released: int = 0  # the latest wave whose hold is over
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
     """Nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Look at what is written so far before this wave follows."""
+
+    wave: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +121,7 @@ class Finish:
 
 
 StepAction: TypeAlias = CheckBase | Write | Reload | Verify | Restore | ConfirmRestored
-Action: TypeAlias = Wait | Finish | StepAction
+Action: TypeAlias = Wait | Hold | Finish | StepAction
 
 # After so many tries an action is given up; tries that a dying worker began count too.
 ATTEMPTS: Mapping[type[StepAction], int] = {
@@ -131,19 +143,22 @@ _AFTER_SUCCESS: Mapping[type[StepAction], StepState] = {
 _TOUCHED = {StepState.WRITTEN, StepState.RELOADED, StepState.VERIFIED, StepState.RESTORE_PENDING, StepState.RESTORED}
 
 
-def next_action(view: RolloutView) -> Action:
-    """Decide, and touch nothing. A rollout that FAILED may still confirm what is restored, and end as ROLLED_BACK."""
+def next_actions(view: RolloutView) -> tuple[Action, ...]:
+    """Decide, and touch nothing: one Wait, Hold or Finish, or what is due on one or more instances, the first first.
+
+    A rollout that FAILED may still confirm what is restored, and end as ROLLED_BACK.
+    """
     if view.state in {RolloutState.VERIFIED, RolloutState.ROLLED_BACK, RolloutState.CANCELLED}:
-        return Wait()
+        return (Wait(),)
     if view.state is RolloutState.FAILED:
-        return _late_confirmation(view)
+        return _late_confirmations(view)
     if not is_halting(view) and all(step.state is StepState.VERIFIED for step in view.steps):
-        return Finish(RolloutState.VERIFIED)
+        return (Finish(RolloutState.VERIFIED),)
     if is_halting(view) or view.is_cancel_requested:
-        return _restoring(view) or Finish(_end(view))
+        return _restoring(view) or (Finish(_end(view)),)
     if view.state is RolloutState.PAUSED:
-        return Wait()
-    return _forward(view) or Finish(_end(view))
+        return (Wait(),)
+    return _forward(view) or (Finish(_end(view)),)
 
 
 def is_halting(view: RolloutView) -> bool:
@@ -177,15 +192,27 @@ def after_failure(action: StepAction, error: str, *, is_final: bool = False) -> 
     return step
 
 
-def _forward(view: RolloutView) -> StepAction | None:
-    begun = [step for step in view.steps if _is_begun(step)]
-    if begun:
-        return _continuing(begun[0])
-    pending = sorted((step for step in view.steps if step.state is StepState.PENDING), key=lambda step: step.position)
-    unchecked = [step for step in pending if not step.is_base_checked]
-    if unchecked:
-        return CheckBase(unchecked[0])
-    return Write(pending[0]) if pending else None
+def _forward(view: RolloutView) -> tuple[Action, ...]:
+    steps = sorted(view.steps, key=lambda step: step.position)
+    begun = [step for step in steps if _is_begun(step)]
+    unchecked = [step for step in steps if step.state is StepState.PENDING and not step.is_base_checked]
+    if unchecked and not begun and not view.is_rollback:
+        return tuple(map(CheckBase, unchecked))
+    for number, wave in enumerate(waves(view.plan, [step.position for step in steps])):
+        due = [step for step in steps if step.position in wave and _is_open(step)]
+        if due:
+            is_held = view.plan.hold_s > 0 and view.waves_released < number and not begun
+            return (Hold(number),) if is_held else tuple(map(_continuing, [*due, *_others(begun, due)]))
+    return ()
+
+
+def _is_open(step: StepView) -> bool:
+    return step.state in {StepState.PENDING, StepState.WRITTEN, StepState.RELOADED}
+
+
+def _others(begun: Iterable[StepView], due: Iterable[StepView]) -> list[StepView]:
+    positions = {step.position for step in due}
+    return [step for step in begun if step.position not in positions]
 
 
 def _is_begun(step: StepView) -> bool:
@@ -195,24 +222,22 @@ def _is_begun(step: StepView) -> bool:
 
 def _continuing(step: StepView) -> StepAction:
     if step.state is StepState.PENDING:
-        return Write(step)
+        return Write(step) if step.is_base_checked or step.is_touched else CheckBase(step)
     return Reload(step) if step.state is StepState.WRITTEN else Verify(step)
 
 
-def _restoring(view: RolloutView) -> StepAction | None:
+def _restoring(view: RolloutView) -> tuple[StepAction, ...]:
     """Old files go back first, newest change first; the pgpool that failed waits for those that did not."""
     changed = [step for step in view.steps if _needs_restoring(step)]
-    if changed:
-        return Restore(_least_tried(changed))
     unconfirmed = [step for step in _unconfirmed(view) if step.attempts < ATTEMPTS[ConfirmRestored]]
-    return ConfirmRestored(_least_tried(unconfirmed)) if unconfirmed else None
+    return (*map(Restore, _least_tried(changed)), *map(ConfirmRestored, _least_tried(unconfirmed)))
 
 
-def _late_confirmation(view: RolloutView) -> Action:
+def _late_confirmations(view: RolloutView) -> tuple[Action, ...]:
     unconfirmed = _unconfirmed(view)
     if unconfirmed:
-        return ConfirmRestored(_least_tried(unconfirmed))
-    return Finish(RolloutState.ROLLED_BACK) if _end(view) is RolloutState.ROLLED_BACK else Wait()
+        return tuple(map(ConfirmRestored, _least_tried(unconfirmed)))
+    return (Finish(RolloutState.ROLLED_BACK) if _end(view) is RolloutState.ROLLED_BACK else Wait(),)
 
 
 def _needs_restoring(step: StepView) -> bool:
@@ -225,8 +250,8 @@ def _unconfirmed(view: RolloutView) -> list[StepView]:
     return [step for step in view.steps if step.state is StepState.RESTORE_PENDING]
 
 
-def _least_tried(steps: Iterable[StepView]) -> StepView:
-    return min(steps, key=lambda step: (step.attempts, bool(step.error), -step.position))
+def _least_tried(steps: Iterable[StepView]) -> list[StepView]:
+    return sorted(steps, key=lambda step: (step.attempts, bool(step.error), -step.position))
 
 
 def _end(view: RolloutView) -> RolloutState:

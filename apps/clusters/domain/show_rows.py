@@ -63,6 +63,10 @@ class BackendStats:
     fatal_count: int
     error_count: int
 
+    @property
+    def all_errors(self) -> int:
+        return self.panic_count + self.fatal_count + self.error_count
+
 
 @dataclass(frozen=True, slots=True)
 class PoolCache:

@@ -5,10 +5,12 @@ children agree is the only proof there is. A reload command's own "successful" p
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from apps.clusters.domain.parameters.catalogue import Catalogue
+from apps.clusters.domain.parameters.parameter import Context, Parameter, same_value
 from apps.clusters.domain.pgpool_conf import MASK
 from apps.clusters.domain.weights import shares
 
@@ -45,18 +47,23 @@ class ParameterTruth:
     def is_live(self) -> bool:
         return self.state in {TruthState.LIVE, TruthState.HIDDEN}
 
+    @property
+    def is_accepted(self) -> bool:
+        """Whether pgpool took it as far as a reload can."""
+        return self.is_live or self.state is TruthState.PENDING_RESTART
+
 
 def verify(
-    wanted: Mapping[str, str], readings: Sequence[Mapping[str, str]], *, restart_only: Collection[str] = ()
+    wanted: Mapping[str, str], readings: Sequence[Mapping[str, str]], *, catalogue: Catalogue
 ) -> tuple[ParameterTruth, ...]:
     """Compare wanted values with PGPOOL SHOW of at least one connection each.
 
     wanted: name -> value as in pgpool.conf. readings: one mapping per connection, name -> value as PGPOOL SHOW prints
-    it. Raises ValueError without a reading: silence proves nothing.
+    it. catalogue: of this pgpool's version. Raises ValueError without a reading: silence proves nothing.
     """
     if not readings:
         raise ValueError("no reading to verify with")
-    return tuple(_truth(name, value, readings, name in restart_only) for name, value in wanted.items())
+    return tuple(_truth(name, value, readings, catalogue.find(name)) for name, value in wanted.items())
 
 
 def shares_are_live(wanted: Mapping[int, float], lb_weights: Mapping[int, float | None]) -> bool:
@@ -81,21 +88,24 @@ def is_same_value(name: str, wanted: str, shown: str) -> bool:
     return wanted_amount is not None and wanted_amount == shown_amount
 
 
-def _truth(name: str, wanted: str, readings: Sequence[Mapping[str, str]], needs_restart: bool) -> ParameterTruth:
+def _truth(
+    name: str, wanted: str, readings: Sequence[Mapping[str, str]], parameter: Parameter | None
+) -> ParameterTruth:
     found = [reading.get(name) for reading in readings]
     seen = tuple(dict.fromkeys(value for value in found if value is not None))
-    return ParameterTruth(name, wanted, seen, _state(name, wanted, seen, None in found, needs_restart))
+    return ParameterTruth(name, wanted, seen, _state(name, wanted, seen, None in found, parameter))
 
 
-def _state(name: str, wanted: str, seen: Sequence[str], is_missing: bool, needs_restart: bool) -> TruthState:
+def _state(name: str, wanted: str, seen: Sequence[str], is_missing: bool, parameter: Parameter | None) -> TruthState:
     if not seen:
         return TruthState.IGNORED
     if seen == (MASK,):
         return TruthState.HIDDEN
     if is_missing or len(seen) > 1:
         return TruthState.MIXED
-    if is_same_value(name, wanted, seen[0]):
+    if is_same_value(name, wanted, seen[0]) or (parameter is not None and same_value(parameter, wanted, seen[0])):
         return TruthState.LIVE
+    needs_restart = parameter is not None and parameter.context is Context.RESTART
     return TruthState.PENDING_RESTART if needs_restart else TruthState.REJECTED
 
 

@@ -12,6 +12,7 @@ from apps.clusters.domain.rollout_plan import (
     CheckBase,
     ConfirmRestored,
     Finish,
+    Hold,
     Reload,
     Restore,
     RolloutState,
@@ -24,10 +25,14 @@ from apps.clusters.domain.rollout_plan import (
     Write,
     after_failure,
     after_success,
-    next_action,
+    next_actions,
 )
 
 TERMINAL = {RolloutState.VERIFIED, RolloutState.FAILED, RolloutState.ROLLED_BACK, RolloutState.CANCELLED}
+
+
+def next_action(view: RolloutView) -> Action:
+    return next_actions(view)[0]
 
 
 def step(position: int, state: StepState = StepState.PENDING, **facts: object) -> StepView:
@@ -209,7 +214,7 @@ class World:
     def run(self) -> Action:
         for _ in range(400):
             action = next_action(self.view)
-            if isinstance(action, Wait | Finish):
+            if isinstance(action, Wait | Hold | Finish):
                 return action
             self._carry_out(action)
             in_flight = [step for step in self.view.steps if step.state in {StepState.WRITTEN, StepState.RELOADED}]
@@ -286,7 +291,7 @@ def test_the_plan_ends_from_any_rows_whatsoever(
 
     action = next_action(view)
     for _ in range(400):
-        if isinstance(action, Wait | Finish):
+        if isinstance(action, Wait | Hold | Finish):
             return
         outcome = outcomes.pop() if outcomes else "done"
         changed = (

@@ -2,7 +2,10 @@
 
 import pytest
 
+from apps.clusters.domain.parameters import catalogue
 from apps.clusters.domain.verification import TruthState, is_same_value, shares_are_live, verify
+
+KNOWN = catalogue.for_version("4.3.5")
 
 
 @pytest.mark.parametrize(
@@ -16,11 +19,11 @@ from apps.clusters.domain.verification import TruthState, is_same_value, shares_
     ],
 )
 def test_all_connections_must_agree_on_the_wanted_value(shown: list[dict[str, str]], state: TruthState) -> None:
-    assert [truth.state for truth in verify({"backend_weight0": "3"}, shown)] == [state]
+    assert [truth.state for truth in verify({"backend_weight0": "3"}, shown, catalogue=KNOWN)] == [state]
 
 
 def test_a_parameter_that_needs_a_restart_is_pending() -> None:
-    truth = verify({"max_pool": "8"}, [{"max_pool": "4"}], restart_only={"max_pool"})[0]
+    truth = verify({"max_pool": "8"}, [{"max_pool": "4"}], catalogue=KNOWN)[0]
 
     assert truth.state is TruthState.PENDING_RESTART
     assert truth.seen == ("4",)
@@ -28,7 +31,7 @@ def test_a_parameter_that_needs_a_restart_is_pending() -> None:
 
 
 def test_a_password_is_never_shown_and_holds_nothing_up() -> None:
-    truth = verify({"sr_check_password": "x"}, [{"sr_check_password": "*****"}])[0]
+    truth = verify({"sr_check_password": "x"}, [{"sr_check_password": "*****"}], catalogue=KNOWN)[0]
 
     assert truth.state is TruthState.HIDDEN
     assert truth.is_live
@@ -36,7 +39,7 @@ def test_a_password_is_never_shown_and_holds_nothing_up() -> None:
 
 def test_silence_proves_nothing() -> None:
     with pytest.raises(ValueError, match="no reading"):
-        verify({"port": "9999"}, [])
+        verify({"port": "9999"}, [], catalogue=KNOWN)
 
 
 # Values of PGPOOL SHOW ALL on 4.3.5 beside what stands in the file.

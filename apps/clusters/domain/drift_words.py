@@ -1,0 +1,112 @@
+"""Drift in sentences: what happened to a parameter, what it means, and when there is something new to tell."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from apps.clusters.domain.drift import Difference, DriftKind
+
+LONGEST_VALUE = 80
+
+
+class StoredDifference(TypedDict):
+    """As a row holds it; kind: of DriftKind."""
+
+    parameter: str
+    verified: str | None
+    file: str | None
+    running: str | None
+    kind: str
+
+
+@dataclass(frozen=True)
+class News:
+    title: str
+    detail: str
+    is_problem: bool = True
+
+
+_MEANINGS: Mapping[DriftKind, str] = {
+    DriftKind.EDITED_LIVE: "Edited in the file, and pgpool uses it.",
+    DriftKind.NOT_RELOADED: "Edited in the file; pgpool still uses the verified value until it is reloaded.",
+    DriftKind.EDITED: "Edited in the file.",
+    DriftKind.MISSING: "The line is gone: pgpool's children keep the old value or take the default, each for itself.",
+    DriftKind.NOT_IN_FORCE: "The file is as verified, but pgpool uses another value: it awaits a reload or refuses it.",
+    DriftKind.PENDING_RESTART: "The file is as verified; pgpool takes this in only when it is restarted.",
+    DriftKind.UNREADABLE: "pgpool cannot read this file: it goes on with its old values, and would not start again.",
+}
+
+
+def meaning(found: StoredDifference) -> str:
+    return _MEANINGS[DriftKind(found["kind"])]
+
+
+def as_stored(found: Difference) -> StoredDifference:
+    return {
+        "parameter": found.parameter,
+        "verified": found.verified,
+        "file": found.file,
+        "running": found.running,
+        "kind": found.kind.value,
+    }
+
+
+def drifted(differences: Sequence[StoredDifference]) -> list[StoredDifference]:
+    """Those that are drift: what waits for a restart is none."""
+    return [each for each in differences if each["kind"] != DriftKind.PENDING_RESTART]
+
+
+def changed(found: StoredDifference) -> str:
+    """backend_weight1 500 → 900"""
+    if found["kind"] == DriftKind.UNREADABLE:
+        return f"pgpool.conf cannot be read: {found['file']}"
+    if found["kind"] == DriftKind.NOT_IN_FORCE:
+        return f"{found['parameter']} is {_short(found['running'])}, its file says {_short(found['file'])}"
+    if found["verified"] == found["file"]:
+        return f"{found['parameter']} was changed"  # a secret
+    return f"{found['parameter']} {_short(found['verified'])} → {_short(found['file'])}"
+
+
+def headline(instance_name: str, differences: Sequence[StoredDifference]) -> str:
+    """What was done to this pgpool, by its first difference."""
+    found = drifted(differences)
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    if all(each["kind"] == DriftKind.NOT_IN_FORCE for each in found):
+        return f"{instance_name} does not use its file: {changed(found[0])}{more}"
+    edited = next(each for each in found if each["kind"] != DriftKind.NOT_IN_FORCE)
+    return f"Edited by hand on {instance_name}: {changed(edited)}{more}"
+
+
+def news(
+    instance_name: str,
+    *,
+    before: tuple[str, Sequence[StoredDifference]],
+    after: tuple[str, Sequence[StoredDifference]],
+) -> News | None:
+    """What is to be told of two looks, (state, differences) each; every change once, however often it is looked at.
+
+    How far a pgpool has taken an edit in is nothing new.
+    """
+    earlier, later = drifted(before[1]), drifted(after[1])
+    if later:
+        if _told(earlier) == _told(later):
+            return None
+        return News(headline(instance_name, later), "\n".join(f"{changed(each)}. {meaning(each)}" for each in later))
+    if earlier and after[0] == "in_step":
+        return News(f"{instance_name} is as it was verified again", "", is_problem=False)
+    return None
+
+
+def _told(differences: Sequence[StoredDifference]) -> list[tuple[str, str | None, str | None, bool]]:
+    return [
+        (each["parameter"], each["verified"], each["file"], each["kind"] == DriftKind.NOT_IN_FORCE)
+        for each in differences
+    ]
+
+
+def _short(value: str | None) -> str:
+    if value is None:
+        return "(no line)"
+    if value == "":
+        return "''"
+    return value if len(value) <= LONGEST_VALUE else f"{value[: LONGEST_VALUE - 1]}…"

@@ -1,0 +1,180 @@
+"""Whether what was seen since a change is good, bad or not enough to say: the guards of a rollout that holds."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+# Chance and a busy moment make figures smaller than these mean nothing.
+FEWEST_ERRORS = 10
+LOWEST_ERROR_SHARE = 0.001
+FEWEST_ROUND_TRIPS = 5
+SLOW_MS = 20.0
+
+
+class Outcome(StrEnum):
+    GOOD = "good"
+    BAD = "bad"
+    INCONCLUSIVE = "inconclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What is watched during a hold; None or False switches one off.
+
+    replay_lag_s: no standby may fall further behind. error_factor: FATAL, PANIC and ERROR per read may grow so far.
+    latency_factor: the round trip through a written pgpool may grow so far. lost: no pgpool and no backend may be lost.
+    shares: reads may not move away from the new weights.
+    """
+
+    replay_lag_s: float | None = 60.0
+    error_factor: float | None = 3.0
+    latency_factor: float | None = 5.0
+    lost: bool = True
+    shares: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The counters of one pgpool since it started."""
+
+    errors: int
+    reads: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrips:
+    """How many there were in a time, and the middle one of them."""
+
+    count: int
+    median_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """How the reads of the written pgpools stand to the new weights. missing: sessions; None where nobody counts.
+
+    is_off: certainly, and no nearer to them than before the change. is_on_the_way: off, but nearer than before;
+    sessions that stay keep the backend that they read from.
+    """
+
+    is_off: bool
+    sentence: str
+    missing: int | None
+    is_on_the_way: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What pgpools and PostgreSQL told at one moment, by name of the pgpool or backend.
+
+    lags_s: of each standby, None where it is not known. counted: of the written pgpools, None where they tell nothing.
+    """
+
+    lost: tuple[str, ...] = ()
+    lags_s: Mapping[str, float | None] = field(default_factory=dict)
+    counted: Mapping[str, Counted | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    guard: str
+    outcome: Outcome
+    text: str
+
+
+def judge(
+    guards: Guards,
+    *,
+    before: Seen,
+    now: Seen,
+    round_trips: Mapping[str, tuple[RoundTrips, RoundTrips]],
+    reads: Reads,
+) -> tuple[Finding, ...]:
+    """One finding for each guard that is on. round_trips: name -> those before the change and those since."""
+    found = []
+    if guards.lost:
+        found.append(_lost(before, now))
+    if guards.replay_lag_s is not None:
+        found.append(_lag(guards.replay_lag_s, before, now))
+    if guards.error_factor is not None:
+        found.append(_errors(guards.error_factor, before, now))
+    if guards.latency_factor is not None:
+        found.append(_latency(guards.latency_factor, round_trips))
+    if guards.shares:
+        found.append(_shares(reads))
+    return tuple(found)
+
+
+def overall(found: Iterable[Finding]) -> Outcome:
+    """Bad if one is bad; inconclusive if one is, and none is bad."""
+    outcomes = {one.outcome for one in found}
+    return next((one for one in (Outcome.BAD, Outcome.INCONCLUSIVE) if one in outcomes), Outcome.GOOD)
+
+
+def _lost(before: Seen, now: Seen) -> Finding:
+    lost = sorted(set(now.lost) - set(before.lost))
+    if lost:
+        return Finding("lost", Outcome.BAD, f"{', '.join(lost)} {'were' if len(lost) > 1 else 'was'} lost since")
+    return Finding("lost", Outcome.GOOD, "no pgpool and no backend was lost")
+
+
+def _lag(limit_s: float, before: Seen, now: Seen) -> Finding:
+    behind = {name: lag for name, lag in now.lags_s.items() if lag is not None and lag > limit_s}
+    grown = sorted(name for name in behind if (before.lags_s.get(name) or 0) <= limit_s)
+    if grown:
+        said = ", ".join(f"{name} is {behind[name]:.1f} s behind" for name in grown)
+        return Finding("replay_lag_s", Outcome.BAD, f"{said}, allowed are {limit_s:g} s")
+    unknown = sorted(name for name, lag in now.lags_s.items() if lag is None and name not in now.lost)
+    if unknown:
+        return Finding("replay_lag_s", Outcome.INCONCLUSIVE, f"the replay lag of {', '.join(unknown)} is not known")
+    known = [lag for lag in now.lags_s.values() if lag is not None]
+    return Finding("replay_lag_s", Outcome.GOOD, f"replay lag at most {max(known, default=0.0):.1f} s")
+
+
+def _errors(factor: float, before: Seen, now: Seen) -> Finding:
+    silent = sorted(name for name in now.counted if now.counted[name] is None or before.counted.get(name) is None)
+    texts = []
+    for name, counted in now.counted.items():
+        earlier = before.counted.get(name)
+        if counted is None or earlier is None:
+            continue
+        # Counters that fall were set back by a restart; then they count from 0.
+        is_restarted = counted.reads < earlier.reads or counted.errors < earlier.errors
+        errors = counted.errors if is_restarted else counted.errors - earlier.errors
+        reads = counted.reads if is_restarted else counted.reads - earlier.reads
+        usual = max(earlier.errors / earlier.reads if earlier.reads else 0.0, LOWEST_ERROR_SHARE)
+        texts.append(f"{errors} errors beside {reads} reads at {name}")
+        if errors >= FEWEST_ERRORS and errors > factor * usual * reads:
+            text = f"{texts[-1]}, usual were {usual * 100:.2g} for 100 reads"
+            return Finding("error_factor", Outcome.BAD, text)
+    if silent:
+        return Finding("error_factor", Outcome.INCONCLUSIVE, f"{', '.join(silent)} tells no error counters")
+    return Finding("error_factor", Outcome.GOOD, "; ".join(texts) or "no pgpool to count at")
+
+
+def _latency(factor: float, round_trips: Mapping[str, tuple[RoundTrips, RoundTrips]]) -> Finding:
+    texts, too_few = [], []
+    for name, (before, since) in sorted(round_trips.items()):
+        if before.median_ms is None or since.median_ms is None or since.count < FEWEST_ROUND_TRIPS:
+            too_few.append(name)
+            continue
+        texts.append(f"{since.median_ms:.1f} ms through {name}, {before.median_ms:.1f} ms before")
+        if since.median_ms > SLOW_MS and since.median_ms > factor * before.median_ms:
+            return Finding("latency_factor", Outcome.BAD, f"round trip {texts[-1]}")
+    if too_few:
+        text = f"{', '.join(too_few)}: too few round trips to compare"
+        return Finding("latency_factor", Outcome.INCONCLUSIVE, text)
+    return Finding("latency_factor", Outcome.GOOD, f"round trip {'; '.join(texts)}")
+
+
+def _shares(reads: Reads) -> Finding:
+    said = reads.sentence.rstrip(".")
+    if reads.is_off:
+        return Finding("shares", Outcome.BAD, said)
+    if reads.is_on_the_way:
+        return Finding("shares", Outcome.INCONCLUSIVE, f"{said}; nearer than before, as sessions that stay read on")
+    if reads.missing is None:
+        return Finding("shares", Outcome.INCONCLUSIVE, f"{said}; sessions are not counted")
+    if reads.missing:
+        return Finding("shares", Outcome.INCONCLUSIVE, f"{said}; needs about {reads.missing:,} more sessions")
+    return Finding("shares", Outcome.GOOD, said)

@@ -1,0 +1,117 @@
+"""What the guards of a rollout make of what was seen before a change and since."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from apps.clusters.domain.guards import Counted, Guards, Outcome, Reads, RoundTrips, Seen, judge, overall
+
+FOLLOWS = Reads(is_off=False, sentence="Reads follow the weights.", missing=0)
+BEFORE = Seen(
+    lost=("pgpool-3",),
+    lags_s={"pg2": 0.2, "pg3": 90.0},
+    counted={"pgpool-1": Counted(errors=40, reads=10_000)},  # 0.4 for 100 reads
+)
+NOW = replace(BEFORE, counted={"pgpool-1": Counted(errors=44, reads=11_000)})
+TRIPS = (RoundTrips(100, 8.0), RoundTrips(30, 9.0))
+ALL = Guards()
+
+
+def judged(guards: Guards = ALL, *, now: Seen = NOW, trips: Any = TRIPS, reads: Reads = FOLLOWS) -> dict[str, Any]:
+    found = judge(guards, before=BEFORE, now=now, round_trips={"pgpool-1": trips}, reads=reads)
+    return {one.guard: one for one in found}
+
+
+def test_what_is_as_before_is_good() -> None:
+    found = judged()
+
+    assert overall(found.values()) is Outcome.GOOD
+    assert found["error_factor"].text == "4 errors beside 1000 reads at pgpool-1"
+    assert found["latency_factor"].text == "round trip 9.0 ms through pgpool-1, 8.0 ms before"
+
+
+@pytest.mark.parametrize(
+    ("guard", "seen", "text"),
+    [
+        ("lost", {"now": replace(NOW, lost=("pgpool-3", "pg2"))}, "pg2 was lost since"),
+        (
+            "replay_lag_s",
+            {"now": replace(NOW, lags_s={"pg2": 61.0}, lost=())},
+            "pg2 is 61.0 s behind, allowed are 60 s",
+        ),
+        (
+            "error_factor",  # 13 for 1000 reads, over 3 * 0.4 for 100
+            {"now": replace(NOW, counted={"pgpool-1": Counted(53, 11_000)})},
+            "13 errors beside 1000 reads at pgpool-1, usual were 0.4 for 100 reads",
+        ),
+        (
+            "error_factor",  # set back by a restart: 20 since then
+            {"now": replace(NOW, counted={"pgpool-1": Counted(20, 100)})},
+            "20 errors beside 100 reads at pgpool-1, usual were 0.4 for 100 reads",
+        ),
+        (
+            "latency_factor",
+            {"trips": (RoundTrips(100, 8.0), RoundTrips(30, 41.0))},
+            "round trip 41.0 ms through pgpool-1, 8.0 ms before",
+        ),
+        ("shares", {"reads": Reads(is_off=True, sentence="Reads are off.", missing=0)}, "Reads are off"),
+    ],
+)
+def test_each_guard_sees_its_fault_and_only_that(guard: str, seen: dict[str, Any], text: str) -> None:
+    found = judged(**seen)
+
+    assert {name for name, one in found.items() if one.outcome is Outcome.BAD} == {guard}
+    assert found[guard].text == text
+    assert overall(found.values()) is Outcome.BAD
+
+
+@pytest.mark.parametrize(
+    ("guard", "seen", "text"),
+    [
+        ("replay_lag_s", {"now": replace(NOW, lags_s={"pg2": None})}, "the replay lag of pg2 is not known"),
+        ("error_factor", {"now": replace(NOW, counted={"pgpool-1": None})}, "pgpool-1 tells no error counters"),
+        (
+            "latency_factor",
+            {"trips": (RoundTrips(100, 8.0), RoundTrips(4, 900.0))},
+            "pgpool-1: too few round trips to compare",
+        ),
+        (
+            "shares",
+            {"reads": Reads(is_off=False, sentence="Too little traffic.", missing=65)},
+            "Too little traffic; needs about 65 more sessions",
+        ),
+        ("shares", {"reads": Reads(False, "No reads yet.", None)}, "No reads yet; sessions are not counted"),
+        (
+            "shares",
+            {"reads": Reads(False, "Reads are off.", 0, is_on_the_way=True)},
+            "Reads are off; nearer than before, as sessions that stay read on",
+        ),
+    ],
+)
+def test_what_is_not_known_is_neither_good_nor_bad(guard: str, seen: dict[str, Any], text: str) -> None:
+    found = judged(**seen)
+
+    assert {name for name, one in found.items() if one.outcome is Outcome.INCONCLUSIVE} == {guard}
+    assert found[guard].text == text
+    assert overall(found.values()) is Outcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("guard", "seen"),
+    [
+        ("lost", {"now": replace(NOW, lost=())}),  # it came back
+        ("replay_lag_s", {"now": replace(NOW, lags_s={"pg2": 0.1, "pg3": 300.0})}),  # pg3 was behind before
+        ("error_factor", {"now": replace(NOW, counted={"pgpool-1": Counted(49, 10_010)})}),  # 9 are a busy moment
+        ("latency_factor", {"trips": (RoundTrips(100, 0.4), RoundTrips(30, 4.0))}),  # ten times nothing is nothing
+    ],
+)
+def test_what_was_so_before_or_means_nothing_is_good(guard: str, seen: dict[str, Any]) -> None:
+    assert judged(**seen)[guard].outcome is Outcome.GOOD
+
+
+def test_a_guard_that_is_off_sees_nothing() -> None:
+    off = Guards(replay_lag_s=None, error_factor=None, latency_factor=None, lost=False, shares=False)
+
+    assert judged(off, now=Seen(lost=("pg2",))) == {}
+    assert overall([]) is Outcome.GOOD
