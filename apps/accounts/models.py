@@ -49,6 +49,7 @@ class Organisation(models.Model):
 
     slug = models.SlugField(max_length=60, unique=True)
     name = models.CharField(max_length=120)
+    is_observe_only = models.BooleanField(default=False, help_text="its clusters are watched, and never written to")
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

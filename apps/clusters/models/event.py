@@ -18,6 +18,8 @@ class ClusterEvent(models.Model):
         WEIGHTS = "weights", "weights"
         RESTART = "restart", "restart"
         ROLLOUT = "rollout", "rollout"
+        WRITES = "writes", "writes stopped or allowed"
+        DRIFT = "drift", "changed by hand"
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()

@@ -3,6 +3,8 @@
 Each is rewritten on every tick, in place: no index but the key, and room on the page for the next version.
 """
 
+from datetime import datetime
+
 from django.db import models
 
 from apps.clusters.models.registry import Backend, PgpoolInstance
@@ -58,10 +60,15 @@ class NodeLatest(models.Model):
     status_since = models.DateTimeField()
     pg_status = models.CharField(max_length=20, blank=True, help_text="pgpool's live probe: up, down, unknown")
     role = models.CharField(max_length=20, help_text="primary or standby, as pgpool believes")
+    role_since = models.DateTimeField(null=True, help_text="when this role was first seen; null: as it ever was")
     pg_role = models.CharField(max_length=20, blank=True)
     lb_weight = models.FloatField(null=True, help_text="share of new sessions, 0..1; null while all weights are 0")
     weight_since = models.DateTimeField(help_text="when lb_weight was first seen as it is")
+    figures_at = models.DateTimeField(null=True, help_text="when pg_status, lb_weight and the delay were told latest")
     select_count = models.BigIntegerField(null=True, help_text="since pgpool started")
+    error_count = models.BigIntegerField(
+        null=True, help_text="PANIC, FATAL and ERROR of this backend since pgpool started"
+    )
     replication_delay_bytes = models.BigIntegerField(null=True)
     replication_delay_s = models.FloatField(null=True)
     replication_state = models.CharField(max_length=40, blank=True)
@@ -73,6 +80,12 @@ class NodeLatest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.instance_id}/{self.node_id} {self.status}"
+
+    @property
+    def changed_at(self) -> datetime:
+        """When its weight, status or role changed latest: reads from before obeyed other rules."""
+        changes = (self.weight_since, self.status_since, self.role_since)
+        return max(at for at in changes if at is not None)
 
 
 class BackendLatest(models.Model):
@@ -94,6 +107,9 @@ class BackendLatest(models.Model):
     )
     replication_state = models.CharField(max_length=40, blank=True)
     sync_state = models.CharField(max_length=40, blank=True)
+    connection_limit = models.IntegerField(
+        null=True, help_text="max_connections less what is reserved for superusers, as it said latest"
+    )
 
     class Meta:
         db_table = "clusters_backend_latest"

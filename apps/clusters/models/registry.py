@@ -24,6 +24,7 @@ class Cluster(models.Model):
         choices=[(mode, mode) for mode in ("disable", "prefer", "require", "verify-ca", "verify-full")],
         help_text="TLS towards pgpool and backends, as libpq names it",
     )
+    is_observe_only = models.BooleanField(default=False, help_text="watched, and never written to")
     has_synthetic_azs = models.BooleanField(default=False, help_text="the AZs are made up: all runs on one machine")
     is_statement_level = models.BooleanField(
         default=False, help_text="statement_level_load_balance as the pgpools showed it latest"
@@ -33,6 +34,9 @@ class Cluster(models.Model):
     )
     delay_threshold_s = models.FloatField(
         null=True, blank=True, help_text="delay_threshold_by_time of Pgpool-II 4.4 and up; above 0 only it counts"
+    )
+    primary_node_id = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="the primary that the answering pgpools agreed on latest"
     )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
@@ -49,7 +53,9 @@ class Cluster(models.Model):
 
     @property
     def is_observed(self) -> bool:
-        """Whether a pgpool of it is observe only, so that no weights can be changed from here."""
+        """Whether it, its organisation or a pgpool of it is observe only, so that nothing can be changed from here."""
+        if self.is_observe_only or self.organisation.is_observe_only:
+            return True
         return self.instances.filter(delivery_kind=PgpoolInstance.Delivery.OBSERVE).exists()
 
 
@@ -59,6 +65,8 @@ class PgpoolInstance(models.Model):
     class Delivery(models.TextChoices):
         OBSERVE = "observe", "observe only"  # never written
         LOCAL = "local", "local file"  # the worker writes pgpool.conf in an allowed directory
+        SSH = "ssh", "SSH"  # a script on the pgpool's host writes it
+        MANUAL = "manual", "by hand"  # published here; whoever fetches it applies it
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="instances")
     name = models.CharField(max_length=80, help_text="as pgpool-1; unique in the cluster")
@@ -72,6 +80,16 @@ class PgpoolInstance(models.Model):
     delivery_path = models.CharField(max_length=1000, blank=True, help_text="pgpool.conf, as it was registered")
     delivery_target = models.CharField(
         max_length=1000, null=True, blank=True, help_text="the same with links resolved: one writer per file"
+    )
+    ssh_host = models.CharField(max_length=253, blank=True, help_text="where sshd answers; of SSH delivery only")
+    ssh_port = models.PositiveIntegerField(default=22)
+    ssh_username = models.CharField(max_length=63, blank=True)
+    ssh_host_key = models.CharField(
+        max_length=2000, blank=True, help_text="as in known_hosts: ssh-ed25519 AAAA…; no other is talked to"
+    )
+    has_sudo = models.BooleanField(default=False, help_text="the script on the pgpool's host runs by sudo")
+    longest_wait_h = models.PositiveSmallIntegerField(
+        default=24, help_text="hours that a rollout waits for a published file to be applied"
     )
     version = models.CharField(max_length=40, blank=True, help_text="as 4.3.5; empty while unknown")
     shown_weights = models.JSONField(
@@ -87,10 +105,15 @@ class PgpoolInstance(models.Model):
             models.CheckConstraint(condition=port_range, name="instance_port_range"),
             models.CheckConstraint(condition=Q(pcp_port__gte=1, pcp_port__lte=65535), name="instance_pcp_port_range"),
             models.CheckConstraint(
-                condition=Q(delivery_kind="observe", delivery_path="", delivery_target=None)
-                | (Q(delivery_kind="local", delivery_target__isnull=False) & ~Q(delivery_path="")),
+                condition=Q(delivery_kind__in=["observe", "manual"], delivery_path="", delivery_target=None)
+                | (Q(delivery_kind__in=["local", "ssh"], delivery_target__isnull=False) & ~Q(delivery_path="")),
                 name="instance_delivery_whole",
             ),
+            models.CheckConstraint(
+                condition=~Q(delivery_kind="ssh") | ~(Q(ssh_host="") | Q(ssh_username="") | Q(ssh_host_key="")),
+                name="instance_ssh_whole",
+            ),
+            models.CheckConstraint(condition=Q(ssh_port__gte=1, ssh_port__lte=65535), name="instance_ssh_port_range"),
         ]
 
     def __str__(self) -> str:

@@ -14,6 +14,8 @@ class ConfigRevision(models.Model):
         LIVE = "live", "found on the pgpools"
         EDIT = "edit", "edited here"
         ROLLBACK = "rollback", "rolled back to"
+        ADOPTED = "adopted", "edited by hand, adopted"
+        REVERTED = "reverted", "back to what was verified"
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField(help_text="counts up in the cluster from 1")
@@ -21,6 +23,14 @@ class ConfigRevision(models.Model):
     note = models.CharField(max_length=500, blank=True, help_text="why, in the words of its author")
     weights = models.JSONField(
         help_text='instance name -> {node_id: integer weight}, as {"pgpool-1": {"0": 0, "1": 1}}'
+    )
+    parameters = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="instance name -> names but weights that this revision changes or confirms; they are read back",
+    )
+    moves_reads = models.BooleanField(
+        default=True, help_text="whether it changes weights, or parameters that decide where reads go, or none at all"
     )
     author = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     author_name = models.CharField(max_length=254)
@@ -31,6 +41,11 @@ class ConfigRevision(models.Model):
 
     def __str__(self) -> str:
         return f"revision {self.number}"
+
+    @property
+    def parameter_names(self) -> list[str]:
+        """Of all pgpools, but for weights."""
+        return sorted(set[str]().union(*self.parameters.values()))
 
 
 class RevisionFile(models.Model):
