@@ -1,0 +1,247 @@
+"""Wanted parameters, and weights with them, become a revision of every pgpool.conf and a rollout of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypedDict
+
+from django.db import transaction
+
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
+from apps.clusters.control import revisions, rollout_rows, weight_change
+from apps.clusters.control.revisions import LiveConfig, NewFile
+from apps.clusters.control.rollout_rows import RolloutRunning
+from apps.clusters.control.weight_change import KNOWN, PreviewLine, Wanted, changed_lines, preview_lines
+from apps.clusters.domain import validation
+from apps.clusters.domain.file_check import Surroundings
+from apps.clusters.domain.findings import Finding, Severity, error
+from apps.clusters.domain.parameter_wishes import Wishes, read_wishes
+from apps.clusters.domain.parameters import catalogue
+from apps.clusters.domain.rollout_waves import parse_plan
+from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
+from apps.clusters.queries.validation import connection_limits
+
+
+class InstanceFinding(TypedDict):
+    """What is to be said about a parameter. instance: the pgpool, null for all; suggestion: what would be right."""
+
+    instance: str | None
+    parameter: str
+    severity: str
+    message: str
+    suggestion: str | None
+    line: int | None
+
+
+class InstanceChange(TypedDict):
+    """What a change would do to one pgpool.conf; lines: the diff, secrets masked."""
+
+    instance: str
+    path: str
+    changed_lines: int
+    lines: list[PreviewLine]
+
+
+class ChangePreview(TypedDict):
+    """ok: whether it can be rolled out. effects: parameter -> reload, session or restart: what brings it in."""
+
+    ok: bool
+    summary: str
+    findings: list[InstanceFinding]
+    effects: dict[str, str]
+    instances: list[InstanceChange]
+
+
+class ParametersRefused(ValueError):
+    """The resulting files would hold what pgpool refuses, or takes for something else."""
+
+    def __init__(self, findings: Sequence[InstanceFinding]) -> None:
+        wrong = [one["message"] for one in findings if one["severity"] == Severity.ERROR]
+        super().__init__("; ".join(dict.fromkeys(wrong)))
+        self.findings = list(findings)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What somebody asks for, as it was sent. base: as weight_change.request_weights has it."""
+
+    parameters: object = None
+    per_instance: object = None
+    weights: object = None
+    weights_per_instance: object = None
+    base: str = KNOWN
+
+
+@dataclass(frozen=True)
+class _Understood:
+    """A wish whose shape is right."""
+
+    instances: Sequence[PgpoolInstance]
+    wishes: Wishes
+    weights: Wanted | None
+    base: str
+    may_run_programs: bool
+
+
+@dataclass(frozen=True)
+class _Change:
+    """One pgpool.conf as it would become; file None where the findings forbid it."""
+
+    config: LiveConfig
+    file: NewFile | None
+    findings: tuple[Finding, ...]
+
+
+def preview(*, caller: Caller, cluster: Cluster, wish: Wish) -> ChangePreview:
+    """What request_change would write, and what is to be said about it, without storing anything.
+
+    Raises what it would, but RolloutRunning; wrong values are findings here.
+    """
+    understood = _understood(caller, cluster, wish)
+    changes = _changes(cluster, understood)
+    findings = _findings(changes)
+    shown = [_shown(change) for change in changes]
+    ok = not any(one["severity"] == Severity.ERROR for one in findings)
+    return {
+        "ok": ok,
+        "summary": _summary(shown) if ok else "Nothing can be rolled out before the errors are mended.",
+        "findings": findings,
+        "effects": _effects(understood),
+        "instances": shown,
+    }
+
+
+def request_change(
+    *, caller: Caller, cluster: Cluster, wish: Wish, note: str = "", plan: object = None, now: datetime
+) -> Rollout:
+    """Store a revision with these values and a rollout of it; a worker starts it after the commit.
+
+    Values that stand there already are read back all the same. Raises ParametersRefused (findings), WeightError (the
+    field), and what weight_change.request_weights raises; nothing is stored then.
+    """
+    weight_change.check_note(note)
+    try:
+        with rollout_rows.one_at_a_time(cluster), transaction.atomic():
+            rollout_rows.hold(cluster)
+            understood = _understood(caller, cluster, wish)
+            changes = _changes(cluster, understood)
+            findings = _findings(changes)
+            if any(one["severity"] == Severity.ERROR for one in findings):
+                raise ParametersRefused(findings)
+            live = [change.config for change in changes]
+            return rollout_rows.create(
+                caller=caller,
+                cluster=cluster,
+                revision=_store(caller, cluster, understood, changes, note=note.strip()),
+                weights_before={one.instance.name: revisions.plain(revisions.weights_of(one.conf)) for one in live},
+                plan=parse_plan(plan, [one.instance.name for one in live]),
+                now=now,
+            )
+    except RolloutRunning:
+        _understood(caller, cluster, wish)  # what will not do once that rollout has ended either is told now
+        raise
+
+
+def _understood(caller: Caller, cluster: Cluster, wish: Wish) -> _Understood:
+    weight_change.check_base(wish.base)
+    instances = revisions.writable_instances(cluster)
+    wishes, wrong = read_wishes(wish.parameters, wish.per_instance, [instance.name for instance in instances])
+    weights = None
+    if wish.weights is not None or wish.weights_per_instance is not None:
+        weights = weight_change.wanted_weights(
+            cluster, instances, weights=wish.weights, per_instance=wish.weights_per_instance, base=wish.base
+        )
+    elif not wishes.names:
+        wrong = (*wrong, error("parameters", "nothing to change is named", 'at least one, as {"max_pool": "4"}'))
+    if wrong:
+        raise ParametersRefused([named(None, finding) for finding in wrong])
+    return _Understood(instances, wishes, weights, wish.base, caller.may(Role.ADMIN))
+
+
+def _changes(cluster: Cluster, understood: _Understood) -> list[_Change]:
+    live = revisions.read_live(cluster, understood.instances)
+    weight_change.refuse_changed(cluster, live, base=understood.base)
+    node_ids = set(cluster.backends.values_list("node_id", flat=True))
+    limits = connection_limits(cluster=cluster)
+    return [
+        _change(config, understood, Surroundings(catalogue.for_version(config.instance.version), node_ids, limits))
+        for config in live
+    ]
+
+
+def _change(config: LiveConfig, understood: _Understood, surroundings: Surroundings) -> _Change:
+    instance = config.instance
+    wish = understood.wishes.of(instance.name)
+    weights = {} if understood.weights is None else understood.weights[instance.name]
+    weighed = revisions.with_weights(config.conf, weights)
+    found = validation.check_wish(wish, surroundings, base=weighed.text, may_run_programs=understood.may_run_programs)
+    if any(finding.severity is Severity.ERROR for finding in found):
+        return _Change(config, None, found)
+    text = weighed.with_values(validation.written_out(wish, surroundings.catalogue)).text
+    return _Change(config, NewFile(instance=instance, text=text, base=config.file), found)
+
+
+def _findings(changes: Sequence[_Change]) -> list[InstanceFinding]:
+    """What is said of every pgpool alike is said once."""
+    spoken: dict[Finding, list[str]] = {}
+    for change in changes:
+        for finding in change.findings:
+            spoken.setdefault(finding, []).append(change.config.instance.name)
+    found = []
+    for finding, names in spoken.items():
+        found += [named(None, finding)] if len(names) == len(changes) else [named(name, finding) for name in names]
+    return found
+
+
+def named(instance: str | None, finding: Finding) -> InstanceFinding:
+    return {
+        "instance": instance,
+        "parameter": finding.parameter,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "suggestion": finding.suggestion,
+        "line": finding.line,
+    }
+
+
+def _store(
+    caller: Caller, cluster: Cluster, understood: _Understood, changes: Sequence[_Change], *, note: str
+) -> ConfigRevision:
+    live = [change.config for change in changes]
+    if weight_change.is_news(cluster, live):
+        weight_change.store_live(caller, cluster, live, note="")
+    return revisions.store(
+        cluster=cluster,
+        origin=ConfigRevision.Origin.EDIT,
+        note=note,
+        author=caller.user,
+        files=[change.file for change in changes if change.file is not None],
+        asked=understood.wishes.names,
+    )
+
+
+def _effects(understood: _Understood) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for instance in understood.instances:
+        found |= validation.effects(understood.wishes.of(instance.name), catalogue.for_version(instance.version))
+    return dict(sorted(found.items()))
+
+
+def _shown(change: _Change) -> InstanceChange:
+    """No lines where nothing can be written."""
+    before = change.config.file.text
+    lines = preview_lines(before, before if change.file is None else change.file.text)
+    return {
+        "instance": change.config.instance.name,
+        "path": change.config.instance.delivery_path,
+        "changed_lines": changed_lines(lines),
+        "lines": lines,
+    }
+
+
+def _summary(shown: Sequence[InstanceChange]) -> str:
+    changed = sum(each["changed_lines"] > 0 for each in shown)
+    if not changed:
+        return "Every pgpool.conf says so already: the rollout reloads and reads these values back."
+    return f"{changed} of {len(shown)} pgpool.conf files change; a backup of each is kept."

@@ -1,0 +1,78 @@
+"""What the guards of a rollout look at: what pollers stored of its cluster, before its hold and since."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from apps.clusters.control import convergence
+from apps.clusters.domain import guards
+from apps.clusters.domain.guards import Counted, Finding, RoundTrips, Seen
+from apps.clusters.domain.rollout_waves import stored_plan
+from apps.clusters.history.round_trips import round_trips
+from apps.clusters.models import Rollout, RolloutStep
+from apps.clusters.queries.sight import InstanceSight, Sight, sight_of
+
+# What is silent for less long may be a blink of the poller.
+LOST_AFTER = timedelta(seconds=5)
+# Round trips of this long before the hold are what is usual.
+USUAL_FOR = timedelta(minutes=5)
+
+
+def seen(rollout: Rollout, *, now: datetime) -> Seen:
+    """What is known at this moment."""
+    sight, written = sight_of(rollout.cluster), _written(rollout)
+    lost = [one.instance.name for one in sight.instances if _is_lost(one, now)]
+    lost += [one.name for one in sight.backends if not one.is_up]
+    return Seen(
+        lost=tuple(lost),
+        lags_s={one.name: one.lag_s for one in sight.backends if one.role == "standby" and one.is_up},
+        counted={
+            one.instance.name: _counted(sight, one.instance.pk) for one in sight.instances if one.instance.pk in written
+        },
+    )
+
+
+def look(rollout: Rollout, *, before: Mapping[str, Any], since: datetime, now: datetime) -> tuple[Finding, ...]:
+    """One finding for each guard of the rollout's plan. before: what as_json made when the hold began."""
+    written = _written(rollout)
+    earlier = round_trips(instance_ids=written, start=since - USUAL_FOR, end=since)
+    later = round_trips(instance_ids=written, start=since, end=now)
+    none = RoundTrips(0, None)
+    return guards.judge(
+        stored_plan(rollout.plan).guards,
+        before=from_json(before),
+        now=seen(rollout, now=now),
+        round_trips={name: (earlier.get(pk, none), later.get(pk, none)) for pk, name in written.items()},
+        reads=convergence.reads_since(rollout=rollout, instance_ids=list(written), start=since, now=now),
+    )
+
+
+def as_json(found: Seen) -> dict[str, Any]:
+    return asdict(found)
+
+
+def from_json(stored: Mapping[str, Any]) -> Seen:
+    counted = {name: None if one is None else Counted(**one) for name, one in stored.get("counted", {}).items()}
+    return Seen(lost=tuple(stored.get("lost", ())), lags_s=stored.get("lags_s", {}), counted=counted)
+
+
+def words(found: Sequence[Finding]) -> str:
+    return "; ".join(f"{one.text} ({one.outcome})" for one in found)
+
+
+def _written(rollout: Rollout) -> dict[int, str]:
+    """Instance id -> name, of those that run the new file."""
+    done = rollout.steps.filter(state=RolloutStep.State.VERIFIED, instance__isnull=False).order_by("position")
+    return dict(done.values_list("instance_id", "instance_name"))
+
+
+def _is_lost(one: InstanceSight, now: datetime) -> bool:
+    return not one.is_answering and (one.latest is None or now - one.latest.state_since >= LOST_AFTER)
+
+
+def _counted(sight: Sight, instance_id: int) -> Counted | None:
+    nodes = [node for node in sight.nodes if node.instance_id == instance_id]
+    errors = [node.error_count for node in nodes if node.error_count is not None]
+    reads = [node.select_count for node in nodes if node.select_count is not None]
+    return Counted(sum(errors), sum(reads)) if errors and reads else None

@@ -1,0 +1,203 @@
+"""One action on one instance of a rollout: counted before it begins, done, its outcome stored with a receipt.
+
+What is counted and what is stored stands in the transaction of the caller, who announces it.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from apps.clusters.control import pending_restarts, published, rollout_actions, rollout_rows
+from apps.clusters.control.rollout_actions import ActionFailed, Done
+from apps.clusters.domain import rollout_plan
+from apps.clusters.domain.not_yet import NotYet
+from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
+from apps.clusters.models import Rollout, RolloutStep
+from apps.clusters.outside import read_back
+
+RETRY_S: Mapping[type[StepAction], float] = {
+    CheckBase: 1.0,
+    Write: 1.0,
+    Reload: 1.0,
+    Verify: 0.3,
+    Restore: 1.0,
+    ConfirmRestored: 1.0,
+}
+# From this try on, every wait is twice the one before.
+PATIENT_TRIES = 5
+LONGEST_RETRY_S = 30.0
+# pgpool answers PCP in 30 ms and takes a reload in within 90 ms. One that has not by then, and was asked three times,
+# will not: it is frozen, or keeps its old file.
+RELOAD_FOR = timedelta(seconds=4)
+VERIFY_FOR = timedelta(seconds=5)
+FEWEST_TRIES = 3
+_LONGEST_TRY_S: Mapping[type[StepAction], float] = {
+    Reload: rollout_actions.RELOAD_DEADLINE_S,
+    Verify: read_back.DEADLINE_S,
+}
+
+_ACTIONS: Mapping[type[StepAction], Callable[[RolloutStep, float], Done]] = {
+    CheckBase: rollout_actions.check_base,
+    Write: rollout_actions.write,
+    Reload: rollout_actions.reload,
+    Verify: rollout_actions.verify_new,
+    Restore: rollout_actions.restore,
+    ConfirmRestored: rollout_actions.confirm_restored,
+}
+_DONE_AT: Mapping[type[StepAction], str] = {
+    Write: "written_at",
+    Reload: "reloaded_at",
+    Verify: "verified_at",
+    ConfirmRestored: "restored_at",
+}
+_NO_WAITING: Mapping[str, Any] = {"waiting_for": "", "waiting_since": None}
+
+
+@dataclass(frozen=True)
+class Try:
+    """An action on one instance that was counted. tried: how often it had been tried before."""
+
+    step: RolloutStep
+    action: StepAction
+    tried: int
+
+
+# ActionFailed and NotYet are what an action came to, as much as Done is.
+Outcome: TypeAlias = Done | ActionFailed | NotYet
+
+
+def begin(*, rollout: Rollout, step: RolloutStep, action: StepAction, holder: str, now: datetime) -> Try | None:
+    """Count the try before anything happens. None: there is nothing to do, which is stored. Raises LeaseLost."""
+    one = Try(step, action, tried=step.attempts)
+    if step.attempts >= _most_tries(action):
+        reason = f"given up: {step.attempts} tries ended without an outcome; look at the log of the worker"
+        _store_failure(rollout, one, holder, ActionFailed(reason, is_final=True), now=now)
+        return None
+    # The instance is marked as touched too: whoever goes on after a crash must know of it.
+    is_touched = step.is_touched or isinstance(action, Write)
+    rollout_rows.change_step(step, holder, attempts=step.attempts + 1, is_touched=is_touched, retry_at=None)
+    return one
+
+
+def asks_database(one: Try) -> bool:
+    """Whether only the worker's own thread may do it: a file that others apply is published by a row."""
+    return published.is_published(one.step.instance) and isinstance(one.action, CheckBase | Write | Restore)
+
+
+def carry_out(one: Try, held_until: float) -> Outcome:
+    """Do it, without a word to the database unless asks_database. held_until: as rollout_actions says."""
+    try:
+        return _ACTIONS[type(one.action)](one.step, held_until)
+    except (ActionFailed, NotYet) as error:
+        return error
+    except OSError as error:
+        return ActionFailed(f"this worker could not do it: {error}", is_final=False)
+
+
+def store(*, rollout: Rollout, one: Try, outcome: Outcome, holder: str, now: datetime) -> None:
+    """What came of it. Raises LeaseLost."""
+    if isinstance(outcome, Done):
+        _store_success(rollout, one, holder, outcome, now=now)
+    elif not isinstance(outcome, NotYet):
+        _store_failure(rollout, one, holder, outcome, now=now)
+    elif outcome.is_over(since=one.step.waiting_since, now=now):
+        _store_failure(rollout, one, holder, _waited_for_too_long(outcome), now=now)
+    else:
+        _store_waiting(rollout, one, holder, outcome, now=now)
+
+
+def _most_tries(action: StepAction) -> float:
+    """Tries that ended without any outcome count too. A way back keeps those of the way there, and then has its own."""
+    if isinstance(action, ConfirmRestored):
+        return math.inf
+    if isinstance(action, Restore):
+        return max(rollout_plan.ATTEMPTS.values()) + rollout_plan.ATTEMPTS[Restore]
+    return rollout_plan.ATTEMPTS[type(action)]
+
+
+def _store_success(rollout: Rollout, one: Try, holder: str, done: Done, *, now: datetime) -> None:
+    step, action = one.step, one.action
+    after = rollout_plan.after_success(action)
+    changes: dict[str, Any] = {"state": after.state.value, "attempts": after.attempts, "retry_at": None}
+    changes |= _NO_WAITING
+    if not isinstance(action, Restore | ConfirmRestored):
+        changes["error"] = ""
+    if type(action) in _DONE_AT:
+        changes[_DONE_AT[type(action)]] = now
+    if done.receipt:
+        changes["receipt"] = {**step.receipt, **done.receipt}
+    rollout_rows.change_step(step, holder, **changes)
+    pending_restarts.note(step, rollout_actions.read_parameters(done.receipt), now=now)
+    rollout_rows.log(rollout, done.text, instance_name=step.instance_name)
+
+
+def _store_failure(rollout: Rollout, one: Try, holder: str, error: ActionFailed, *, now: datetime) -> None:
+    step, action = one.step, one.action
+    # A rollout that has failed asks for an hour: its log need not say every time that nobody answers.
+    is_old_news = rollout.state == Rollout.State.FAILED and step.error == error.reason
+    is_final = error.is_final or _is_hopeless(step, action, error, now)
+    after = rollout_plan.after_failure(action, error.reason, is_final=is_final)
+    wait_s = min(RETRY_S[type(action)] * 2 ** max(0, after.attempts - PATIENT_TRIES), LONGEST_RETRY_S)
+    rollout_rows.change_step(
+        step,
+        holder,
+        state=after.state.value,
+        attempts=after.attempts,
+        error=after.error,
+        retry_at=now + timedelta(seconds=wait_s),
+        receipt={**step.receipt, **error.receipt},
+        **_NO_WAITING,
+    )
+    if not is_old_news:
+        rollout_rows.log(rollout, error.reason, instance_name=step.instance_name, is_problem=True)
+
+
+def _store_waiting(rollout: Rollout, one: Try, holder: str, waiting: NotYet, *, now: datetime) -> None:
+    """As if it had not been tried; told once, not each time that it is asked again."""
+    step = one.step
+    is_news = step.waiting_for != waiting.reason
+    rollout_rows.change_step(
+        step,
+        holder,
+        attempts=one.tried,
+        retry_at=now + timedelta(seconds=waiting.retry_s),
+        waiting_for=waiting.reason,
+        waiting_since=step.waiting_since or now,
+    )
+    if is_news:
+        rollout_rows.log(rollout, waiting.reason, instance_name=step.instance_name)
+
+
+def _waited_for_too_long(waiting: NotYet) -> ActionFailed:
+    hours = waiting.longest.total_seconds() / 3600 if waiting.longest else 0
+    return ActionFailed(f"{waiting.reason} Nothing came of it within {hours:.3g} h.", is_final=True)
+
+
+def _is_hopeless(step: RolloutStep, action: StepAction, error: ActionFailed, now: datetime) -> bool:
+    if isinstance(action, ConfirmRestored):
+        # The old file is back; a rollout that has ended asks again, so nobody need wait for a frozen pgpool here.
+        return error.is_silence
+    begun = _begun(step, action)
+    return begun is not None and step.attempts >= FEWEST_TRIES and now - begun[0] >= begun[1]
+
+
+def given_up_at(step: RolloutStep, action: StepAction) -> datetime | None:
+    """When an action that does not succeed has ended at the latest. None: its tries are counted only."""
+    begun = _begun(step, action)
+    if begun is None:
+        return None
+    since, patience = begun
+    longest_s = _LONGEST_TRY_S[type(action)]
+    earlier = timedelta(seconds=(FEWEST_TRIES - 1) * (longest_s + RETRY_S[type(action)]))
+    return since + max(patience, earlier) + timedelta(seconds=longest_s)
+
+
+def _begun(step: RolloutStep, action: StepAction) -> tuple[datetime, timedelta] | None:
+    """Since when it is tried, and for how long."""
+    if isinstance(action, Reload) and step.written_at is not None:
+        return step.written_at, RELOAD_FOR
+    if isinstance(action, Verify) and step.reloaded_at is not None:
+        return step.reloaded_at, VERIFY_FOR
+    return None

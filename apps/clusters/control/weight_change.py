@@ -1,0 +1,253 @@
+"""A wanted distribution of reads becomes a revision of every pgpool.conf and a rollout that carries it there."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TypedDict
+
+from django.db import transaction
+
+from apps.accounts.access import Caller
+from apps.clusters.control import revisions, rollout_rows
+from apps.clusters.control.revisions import Difference, LiveConfig, NewFile, WeightsRefused
+from apps.clusters.control.rollout_rows import RolloutRunning
+from apps.clusters.domain import pgpool_conf
+from apps.clusters.domain.rollout_waves import parse_plan
+from apps.clusters.domain.weights import WeightError, as_written, parse_weights, shares
+from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
+
+__all__ = [
+    "BaseChanged",
+    "PreviewAnswer",
+    "PreviewLine",
+    "RolloutRunning",
+    "WeightsRefused",
+    "changed_lines",
+    "preview",
+    "preview_lines",
+    "request_weights",
+]
+
+KNOWN, LIVE = "known", "live"
+LONGEST_NOTE = 500
+
+# instance name -> node_id -> backend_weight as it is written
+Wanted = Mapping[str, Mapping[int, int]]
+
+
+class BaseChanged(Exception):
+    """Somebody changed a pgpool.conf since Lifeguard wrote or read it latest."""
+
+    def __init__(self, differences: Sequence[Difference]) -> None:
+        names = ", ".join(dict.fromkeys(each["instance"] for each in differences))
+        super().__init__(
+            f"The pgpool.conf of {names} was changed outside Lifeguard. Look at the difference; "
+            'to go on from the file as it is, send "base": "live".'
+        )
+        self.differences = list(differences)
+
+
+class PreviewLine(TypedDict):
+    """A line of a diff, secrets masked. number: in the new file; in the old one for a line that goes."""
+
+    sign: str
+    number: int | None
+    text: str
+
+
+class InstancePreview(TypedDict):
+    """What a change would do to one pgpool. weights: as they would be written; shares: of new sessions, 0..1."""
+
+    instance: str
+    path: str
+    weights: dict[str, float]
+    shares: dict[str, float]
+    changed_lines: int
+    lines: list[PreviewLine]
+
+
+class PreviewAnswer(TypedDict):
+    summary: str
+    instances: list[InstancePreview]
+
+
+def preview(
+    *, cluster: Cluster, weights: object = None, per_instance: object = None, base: str = KNOWN
+) -> PreviewAnswer:
+    """What request_weights would write, without storing anything. Raises what it would, but RolloutRunning."""
+    instances = revisions.writable_instances(cluster)
+    wanted = wanted_weights(cluster, instances, weights=weights, per_instance=per_instance, base=base)
+    live = revisions.read_live(cluster, instances)
+    refuse_changed(cluster, live, base=base)
+    shown = [_preview(config, wanted) for config in live]
+    return {"summary": _summary(shown), "instances": shown}
+
+
+def _preview(config: LiveConfig, wanted: Wanted | None) -> InstancePreview:
+    text = _new_file(config, wanted).text
+    weights = revisions.weights_of(pgpool_conf.parse(text))
+    lines = preview_lines(config.file.text, text)
+    return {
+        "instance": config.instance.name,
+        "path": config.instance.delivery_path,
+        "weights": revisions.plain(weights),
+        "shares": {str(node_id): share for node_id, share in shares(weights).items()},
+        "changed_lines": changed_lines(lines),
+        "lines": lines,
+    }
+
+
+def preview_lines(before: str, after: str) -> list[PreviewLine]:
+    """The diff of two texts of a pgpool.conf as people are shown it."""
+    lines = pgpool_conf.line_diff(before, after)
+    return [{"sign": line.sign, "number": line.new_no or line.old_no, "text": line.text} for line in lines]
+
+
+def changed_lines(lines: Sequence[PreviewLine]) -> int:
+    """Lines that are new or other ones, or those that go where none comes."""
+    return sum(line["sign"] == "+" for line in lines) or sum(line["sign"] == "-" for line in lines)
+
+
+def _summary(shown: Sequence[InstancePreview]) -> str:
+    changed = sum(each["changed_lines"] > 0 for each in shown)
+    if not changed:
+        return "Every pgpool.conf has these weights already: the rollout reloads and reads them back."
+    kept = f"; {len(shown) - changed} already has these weights" if changed < len(shown) else ""
+    return f"{changed} of {len(shown)} pgpool.conf files change, one after the other; a backup of each is kept{kept}."
+
+
+def request_weights(
+    *,
+    caller: Caller,
+    cluster: Cluster,
+    weights: object = None,
+    per_instance: object = None,
+    note: str = "",
+    base: str = KNOWN,
+    plan: object = None,
+    now: datetime,
+) -> Rollout:
+    """Store a revision with these weights and a rollout of it; a worker starts it after the commit.
+
+    weights: {node_id: number} for every pgpool; per_instance: {instance name: {node_id: number}}, which goes first.
+    base: "known" refuses a file that was changed elsewhere, "live" takes the files as they are as a revision of its
+    own first. Without weights, "live" rolls that one out, which verifies it.
+    plan: how to go about the pgpools, as rollout_waves.parse_plan takes it; one by one unless told.
+    Raises WeightError or PlanError (field, value, expected), WeightsRefused (observe only, a file that cannot be
+    changed), BaseChanged or RolloutRunning; nothing is stored then.
+    """
+    check_note(note)
+    try:
+        with rollout_rows.one_at_a_time(cluster), transaction.atomic():
+            rollout_rows.hold(cluster)
+            instances = revisions.writable_instances(cluster)
+            wanted = wanted_weights(cluster, instances, weights=weights, per_instance=per_instance, base=base)
+            parsed = parse_plan(plan, [instance.name for instance in instances])
+            live = revisions.read_live(cluster, instances)
+            refuse_changed(cluster, live, base=base)
+            return rollout_rows.create(
+                caller=caller,
+                cluster=cluster,
+                revision=_revision(caller, cluster, live, wanted, note=note.strip()),
+                weights_before={each.instance.name: revisions.plain(revisions.weights_of(each.conf)) for each in live},
+                plan=parsed,
+                now=now,
+            )
+    except RolloutRunning:
+        # What will not do once that rollout has ended either is told now.
+        instances = revisions.writable_instances(cluster)
+        wanted_weights(cluster, instances, weights=weights, per_instance=per_instance, base=base)
+        raise
+
+
+def refuse_changed(cluster: Cluster, live: Sequence[LiveConfig], *, base: str) -> None:
+    changed = revisions.differences(live, revisions.known_files(cluster))
+    if changed and base != LIVE:
+        raise BaseChanged(changed)
+
+
+def is_news(cluster: Cluster, live: Sequence[LiveConfig]) -> bool:
+    """Whether a live file is not what is known of it, or was never seen."""
+    known = revisions.known_files(cluster)
+    return any(config.instance.pk not in known for config in live) or bool(revisions.differences(live, known))
+
+
+def _revision(
+    caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], wanted: Wanted | None, *, note: str
+) -> ConfigRevision:
+    """What is to be rolled out; live files that are news are kept as a revision of their own first."""
+    if wanted is None:
+        for config in live:
+            shares(revisions.weights_of(config.conf))  # pgpool would send everything to node 0 if all weights were 0
+        return store_live(caller, cluster, live, note=note)
+    if is_news(cluster, live):
+        store_live(caller, cluster, live, note="")
+    return revisions.store(
+        cluster=cluster,
+        origin=ConfigRevision.Origin.EDIT,
+        note=note,
+        author=caller.user,
+        files=[_new_file(config, wanted) for config in live],
+    )
+
+
+def store_live(caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], *, note: str) -> ConfigRevision:
+    """The live files as they are, as a revision of their own."""
+    return revisions.store(
+        cluster=cluster,
+        origin=ConfigRevision.Origin.LIVE,
+        note=note or "as found on the pgpools",
+        author=caller.user,
+        files=[_new_file(config, None) for config in live],
+    )
+
+
+def _new_file(config: LiveConfig, wanted: Wanted | None) -> NewFile:
+    conf = config.conf
+    if wanted is not None:
+        conf = revisions.with_weights(conf, wanted[config.instance.name])
+    return NewFile(instance=config.instance, text=conf.text, base=config.file)
+
+
+def check_note(note: str) -> None:
+    if len(note.strip()) > LONGEST_NOTE or "\0" in note:
+        raise WeightError("note", note, f"a text of at most {LONGEST_NOTE} characters")
+
+
+def check_base(base: str) -> None:
+    if base not in {KNOWN, LIVE}:
+        raise WeightError("base", base, 'one of "known" and "live"')
+
+
+def wanted_weights(
+    cluster: Cluster, instances: Sequence[PgpoolInstance], *, weights: object, per_instance: object, base: str
+) -> Wanted | None:
+    """None: the live files as they are."""
+    check_base(base)
+    if weights is None and per_instance is None and base == LIVE:
+        return None
+    node_ids = set(cluster.backends.values_list("node_id", flat=True))
+    names = [instance.name for instance in instances]
+    own = _own_weights(per_instance, names)
+    if weights is not None or not own:
+        everywhere = as_written(parse_weights(weights, node_ids))
+        return {name: _instance_weights(name, own[name], node_ids) if name in own else everywhere for name in names}
+    return {name: _instance_weights(name, own.get(name), node_ids) for name in names}
+
+
+def _own_weights(per_instance: object, names: Sequence[str]) -> Mapping[str, object]:
+    if per_instance is None:
+        return {}
+    if not isinstance(per_instance, Mapping):
+        raise WeightError("per_instance", per_instance, "an object of pgpool name and weights")
+    for name in per_instance:
+        if name not in names:
+            raise WeightError(f"per_instance.{name}", name, f"one of the pgpools {', '.join(names)}")
+    return per_instance
+
+
+def _instance_weights(name: str, raw: object, node_ids: set[int]) -> dict[int, int]:
+    try:
+        return as_written(parse_weights(raw, node_ids))
+    except WeightError as error:
+        field = f"per_instance.{name}{error.field.removeprefix('weights')}"
+        raise WeightError(field, error.value, error.expected) from error

@@ -1,0 +1,49 @@
+"""The functions of one database as pg_proc holds them, read from a backend past every pgpool."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import psycopg
+
+from apps.clusters.domain.write_functions import Function
+from apps.clusters.outside.backend_client import BackendAddress, BackendUnreachable, connect_backend
+from apps.clusters.outside.sockets import DeadlinePassed
+
+MOST_FUNCTIONS = 5000
+# PostgreSQL's own ones are judged by their volatility alone; triggers and aggregates are not called by their name.
+FUNCTIONS_SQL = f"""
+SELECT n.nspname AS schema, p.proname AS name, pg_get_function_identity_arguments(p.oid) AS arguments,
+       l.lanname AS language, p.provolatile::text AS volatility, p.prokind = 'p' AS is_procedure,
+       CASE WHEN n.nspname <> 'pg_catalog' AND l.lanname IN ('sql', 'plpgsql') THEN pg_get_functiondef(p.oid) END
+           AS definition
+FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang
+WHERE p.prokind IN ('f', 'p') AND n.nspname <> 'information_schema'
+  AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
+  AND (n.nspname <> 'pg_catalog' OR p.provolatile = 'v')
+ORDER BY n.nspname = 'pg_catalog' DESC, n.nspname, p.proname, p.oid
+LIMIT {MOST_FUNCTIONS + 1}
+"""  # noqa: S608  # a number of our own
+
+
+class FunctionsUnreadable(Exception):
+    """The functions of this database could not be read."""
+
+
+async def read_functions(address: BackendAddress, *, database: str, deadline_s: float) -> list[Function]:
+    """PostgreSQL's VOLATILE ones and all others. Raises BackendUnreachable or FunctionsUnreadable."""
+    session = await connect_backend(replace(address, database=database), deadline_s=deadline_s)
+    try:
+        rows = await session.rows(FUNCTIONS_SQL, deadline_s=deadline_s)
+    except DeadlinePassed as error:
+        raise FunctionsUnreadable(f"{address.host}:{address.port} did not list its functions in time") from error
+    except psycopg.Error as error:
+        raise FunctionsUnreadable(f"{address.host}:{address.port} refused: {str(error).splitlines()[0]}") from error
+    finally:
+        await session.close()
+    if len(rows) > MOST_FUNCTIONS:
+        raise FunctionsUnreadable(f"{database} holds more than {MOST_FUNCTIONS} functions: too many to be judged here")
+    return [Function(**row) for row in rows]
+
+
+__all__ = ["BackendUnreachable", "FunctionsUnreadable", "read_functions"]

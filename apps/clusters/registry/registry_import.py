@@ -1,0 +1,211 @@
+"""Clusters described in a file become what is registered, each one whole or not at all; the same file twice is once.
+
+What is registered and stands in no file is left as it is: removing is done by hand.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypedDict
+
+from django.db import transaction
+
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
+from apps.clusters.models import Cluster
+from apps.clusters.registry import observe_only
+from apps.clusters.registry.change_plan import pgpool_wanted
+from apps.clusters.registry.cluster_wanted import BackendWanted, ClusterWanted, DeliveryWanted, PgpoolWanted
+from apps.clusters.registry.instance_changes import add_instance
+from apps.clusters.registry.registration import RegistrationRefused, register, slug_of
+from apps.clusters.registry.registry_changes import change_cluster
+from apps.clusters.registry.registry_locks import RegistryConflict
+from apps.clusters.registry.registry_secrets import Entry, with_secrets
+
+# A description with its secrets -> what is wanted; raises RegistrationRefused with a message for each field.
+Read = Callable[[Mapping[str, Any]], ClusterWanted]
+
+
+class Imported(TypedDict):
+    """What became of one cluster of the file. errors: field of its description -> what is wrong there.
+
+    outcome: untried ones were left because time was up; import the same file again.
+    """
+
+    slug: str
+    outcome: Literal["created", "changed", "unchanged", "refused", "untried"]
+    text: str
+    errors: dict[str, str]
+
+
+def import_clusters(
+    *,
+    caller: Caller,
+    entries: Sequence[Entry],
+    secrets: Mapping[str, str],
+    read: Read,
+    is_dry_run: bool,
+    now: dt.datetime,
+    has_time: Callable[[], bool] = lambda: True,
+) -> list[Imported]:
+    """is_dry_run: say what would be done; nothing is stored, and no pgpool is asked.
+
+    has_time: asked before each cluster, since each of its pgpools is asked before it is stored.
+    """
+    caller.require(Role.ADMIN)
+    found: list[Imported] = []
+    for entry in entries:
+        slug = _slug(entry)
+        if any(slug and each["slug"] == slug for each in found):
+            found.append(_refused(slug, {"slug": f"{slug} stands in the file twice"}))
+        elif not is_dry_run and not has_time():
+            found.append(_outcome(slug, "untried", "time was up; import the same file again"))
+        else:
+            found.append(_imported(caller, slug, entry, secrets, read, is_dry_run, now))
+    return found
+
+
+def _imported(
+    caller: Caller, slug: str, entry: Entry, secrets: Mapping[str, str], read: Read, is_dry_run: bool, now: dt.datetime
+) -> Imported:
+    cluster = Cluster.objects.select_related("organisation").filter(organisation=caller.organisation, slug=slug).first()
+    try:
+        wanted = read(with_secrets(entry, secrets, cluster))
+        if cluster is None:
+            return _create(caller, wanted, is_dry_run, now)
+        return _change(caller, cluster, wanted, is_dry_run, now)
+    except RegistrationRefused as error:
+        return _refused(slug, error.errors)
+    except RegistryConflict as error:
+        return _refused(slug, {"": str(error)})
+
+
+def _create(caller: Caller, wanted: ClusterWanted, is_dry_run: bool, now: dt.datetime) -> Imported:
+    slug = wanted.slug or slug_of(wanted.name)
+    if is_dry_run:
+        return _outcome(slug, "created", f"would be registered, with {_counted(wanted)}, if every pgpool answers")
+    cluster = register(caller=caller, wanted=wanted, now=now)
+    return _outcome(cluster.slug, "created", f"registered, with {_counted(wanted)}")
+
+
+def _change(caller: Caller, cluster: Cluster, wanted: ClusterWanted, is_dry_run: bool, now: dt.datetime) -> Imported:
+    changes, new = _changes(cluster, wanted), _new_pgpools(cluster, wanted)
+    is_switched = cluster.is_observe_only != wanted.is_observe_only
+    if wanted.has_synthetic_azs != cluster.has_synthetic_azs:
+        raise RegistrationRefused({"has_synthetic_azs": "cannot be changed: remove the cluster and register it anew"})
+    done = [*(name.replace("_", " ") for name in changes), *(f"new pgpool {each.name}" for each in new)]
+    done += ["observe only"] if is_switched else []
+    left = sorted(set(cluster.instances.values_list("name", flat=True)) - {each.name for each in wanted.pgpools})
+    stays = f"; {', '.join(left)} stands in no file and stays" if left else ""
+    if not done:
+        return _outcome(cluster.slug, "unchanged", f"is so already{stays}")
+    if not is_dry_run:
+        _apply(caller, cluster, wanted, now)
+    return _outcome(cluster.slug, "changed", f"{'would change' if is_dry_run else 'changed'}: {', '.join(done)}{stays}")
+
+
+@transaction.atomic
+def _apply(caller: Caller, cluster: Cluster, wanted: ClusterWanted, now: dt.datetime) -> None:
+    """All of it, or nothing where one part is refused."""
+    if cluster.is_observe_only != wanted.is_observe_only:
+        observe_only.set_for_cluster(
+            caller=caller, cluster=cluster, is_observe_only=wanted.is_observe_only, confirm=cluster.slug, now=now
+        )
+        cluster.refresh_from_db()
+    if changes := _changes(cluster, wanted):
+        change_cluster(caller=caller, cluster=cluster, changes=changes, now=now)
+    for each in _new_pgpools(cluster, wanted):
+        add_instance(caller=caller, cluster=cluster, wanted=each, now=now)
+
+
+def _changes(cluster: Cluster, wanted: ClusterWanted) -> dict[str, Any]:
+    """As change_cluster takes them: only what differs."""
+    names = ("name", "username", "password", "sslmode")
+    found: dict[str, Any] = {
+        name: getattr(wanted, name) for name in names if getattr(wanted, name) != getattr(cluster, name)
+    }
+    known = {each.name: pgpool_wanted(each, {}) for each in cluster.instances.order_by("name")}
+    pgpools = [_pgpool_change(known[each.name], each) for each in wanted.pgpools if each.name in known]
+    if pgpools := [each for each in pgpools if len(each) > 1]:
+        found["pgpools"] = pgpools
+    places = {
+        each.node_id: BackendWanted(each.node_id, each.asked_host, each.asked_port, each.az)
+        for each in cluster.backends.order_by("node_id")
+    }
+    if backends := [change for each in wanted.backends if (change := _backend_change(places.get(each.node_id), each))]:
+        found["backends"] = backends
+    if _is_moved(found) and "password" not in found:
+        found["password"] = wanted.password  # with_secrets() made sure that it may go there
+    return found
+
+
+def _is_moved(changes: Mapping[str, Any]) -> bool:
+    moved: Iterable[Mapping[str, Any]] = [*changes.get("pgpools", ()), *changes.get("backends", ())]
+    return any("host" in each or "port" in each for each in moved)
+
+
+def _pgpool_change(known: PgpoolWanted, wanted: PgpoolWanted) -> dict[str, Any]:
+    changed: dict[str, Any] = {"name": wanted.name}
+    changed |= {
+        name: getattr(wanted, name) for name in ("host", "port", "az") if getattr(wanted, name) != getattr(known, name)
+    }
+    if wanted.pcp != known.pcp:
+        pcp = wanted.pcp
+        changed["pcp"] = pcp and {"port": pcp.port, "user": pcp.username, "password": pcp.password}
+    delivery = _completed(wanted, known)
+    if delivery != known.delivery:
+        changed["delivery"] = delivery.flat()
+    return changed
+
+
+def _completed(wanted: PgpoolWanted, known: PgpoolWanted) -> DeliveryWanted:
+    """What may be left out: the file that is published already, and the sshd of the pgpool's own host."""
+    delivery = wanted.delivery
+    if delivery.kind == "manual" == known.delivery.kind and not delivery.text:
+        delivery = replace(delivery, text=known.delivery.text)
+    if delivery.kind == "ssh":
+        ssh, is_same = delivery.ssh, known.delivery.kind == "ssh"
+        host_key = ssh.host_key or (known.delivery.ssh.host_key if is_same else "")
+        delivery = replace(delivery, ssh=replace(ssh, host=ssh.host or wanted.host, host_key=host_key))
+    return delivery
+
+
+def _differing(wanted: object, known: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(wanted, name) for name in names if getattr(wanted, name) != getattr(known, name)}
+
+
+def _backend_change(known: BackendWanted | None, wanted: BackendWanted) -> dict[str, Any]:
+    if known is None:
+        return {"node_id": wanted.node_id}
+    changed: dict[str, Any] = {"host": wanted.host or known.host, "port": wanted.port or known.port, "az": wanted.az}
+    changed = {name: value for name, value in changed.items() if value != getattr(known, name)}
+    return {"node_id": wanted.node_id, **changed} if changed else {}
+
+
+def _new_pgpools(cluster: Cluster, wanted: ClusterWanted) -> list[PgpoolWanted]:
+    known = set(cluster.instances.values_list("name", flat=True))
+    return [each for each in wanted.pgpools if each.name not in known]
+
+
+def _slug(entry: Entry) -> str:
+    """As far as it can be told before the description is read."""
+    given, name = entry.get("slug"), entry.get("name")
+    if isinstance(given, str) and given:
+        return given[:80]
+    return slug_of(name)[:80] if isinstance(name, str) else ""
+
+
+def _counted(wanted: ClusterWanted) -> str:
+    count = len(wanted.pgpools)
+    return f"{count} pgpool{'s' * (count != 1)}"
+
+
+def _refused(slug: str, errors: Mapping[str, str]) -> Imported:
+    text = "; ".join(f"{field}: {message}" if field else message for field, message in errors.items())
+    return Imported(slug=slug, outcome="refused", text=text, errors=dict(errors))
+
+
+def _outcome(slug: str, outcome: Literal["created", "changed", "unchanged", "untried"], text: str) -> Imported:
+    return Imported(slug=slug, outcome=outcome, text=text, errors={})
