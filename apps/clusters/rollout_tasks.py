@@ -7,12 +7,12 @@ import socket
 from celery import shared_task
 from django.utils import timezone
 
-from apps.clusters import convergence, rollout_rows, rollouts
+from apps.clusters.control import convergence, function_survey, role_weights, rollout_rows, rollouts
 
 
 @shared_task(name=rollout_rows.ADVANCE_TASK)
 def advance_rollout(rollout_id: int) -> None:
-    rollouts.advance(rollout_id=rollout_id, holder=_holder(), clock=timezone.now)
+    rollouts.advance(rollout_id=rollout_id, holder=holder(), clock=timezone.now)
 
 
 @shared_task(name="clusters.advance_rollouts")
@@ -24,5 +24,18 @@ def advance_rollouts() -> None:
     convergence.judge_recent_rollouts(now=now)
 
 
-def _holder() -> str:
+@shared_task(name="clusters.apply_role_weights")
+def apply_role_weights() -> None:
+    """Roll out what a change of roles asks for, where the organisation lets that happen without a person."""
+    role_weights.apply_by_itself(now=timezone.now())
+
+
+@shared_task(name="clusters.survey_functions")
+def survey_functions() -> None:
+    """Carry out every survey of functions that waits for a worker."""
+    for survey_id in function_survey.due_survey_ids():
+        function_survey.carry_out(survey_id=survey_id, holder=holder(), now=timezone.now())
+
+
+def holder() -> str:
     return f"{socket.gethostname()[:60]}:{os.getpid()}:{secrets.token_hex(4)}"

@@ -1,6 +1,17 @@
 """The Celery doors of this application, gathered for Celery's discovery."""
 
-from apps.clusters.rollout_tasks import advance_rollout, advance_rollouts
-from apps.clusters.watch_tasks import keep_history, watch
+from apps.clusters.backend_tasks import advance_backend_operation, advance_backend_operations
+from apps.clusters.rollout_tasks import advance_rollout, advance_rollouts, apply_role_weights, survey_functions
+from apps.clusters.watch_tasks import keep_history, look_at_files, watch
 
-__all__ = ["advance_rollout", "advance_rollouts", "keep_history", "watch"]
+__all__ = [
+    "advance_backend_operation",
+    "advance_backend_operations",
+    "advance_rollout",
+    "advance_rollouts",
+    "apply_role_weights",
+    "keep_history",
+    "look_at_files",
+    "survey_functions",
+    "watch",
+]

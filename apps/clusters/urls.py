@@ -2,7 +2,24 @@
 
 from django.urls import path
 
-from apps.clusters.views import detail, registration, rollouts, settings, weights
+from apps.clusters.views import (
+    backends,
+    configuration,
+    delivery,
+    detail,
+    disagreements,
+    drafts,
+    drift,
+    functions,
+    registration,
+    registry,
+    role_weights,
+    rollouts,
+    settings,
+    weights,
+    weights_each,
+    writes,
+)
 
 urlpatterns = [
     path("clusters/register/", registration.register_cluster, name="cluster-register"),
@@ -12,11 +29,69 @@ urlpatterns = [
     path("clusters/<slug:slug>/now/", detail.cluster_now, name="cluster-now"),
     path("clusters/<slug:slug>/saturation/", detail.cluster_saturation, name="cluster-saturation"),
     path("clusters/<slug:slug>/happened/", detail.cluster_happened, name="cluster-happened"),
+    path("clusters/<slug:slug>/configuration/", configuration.cluster_configuration, name="cluster-configuration"),
+    path(
+        "clusters/<slug:slug>/configuration/now/",
+        configuration.cluster_configuration_now,
+        name="cluster-configuration-now",
+    ),
     path("clusters/<slug:slug>/events/", detail.cluster_events, name="cluster-events"),
+    path("clusters/<slug:slug>/drift/", drift.cluster_drift, name="cluster-drift"),
+    path("clusters/<slug:slug>/drift/now/", drift.drift_now, name="cluster-drift-now"),
+    path("clusters/<slug:slug>/drift/adopt/", drift.drift_adopt, name="cluster-drift-adopt"),
+    path("clusters/<slug:slug>/drift/revert/", drift.drift_revert, name="cluster-drift-revert"),
     path("clusters/<slug:slug>/history/", detail.cluster_history, name="cluster-history"),
     path("clusters/<slug:slug>/revisions/<int:number>/", detail.cluster_revision, name="cluster-revision"),
+    path("clusters/<slug:slug>/disagreements/", disagreements.cluster_disagreements, name="cluster-disagreements"),
+    path(
+        "clusters/<slug:slug>/disagreements/now/",
+        disagreements.cluster_disagreements_now,
+        name="cluster-disagreements-now",
+    ),
+    path("clusters/<slug:slug>/role-weights/", role_weights.cluster_role_weights, name="cluster-role-weights"),
+    path(
+        "clusters/<slug:slug>/role-weights/forget/",
+        role_weights.role_weights_forget,
+        name="cluster-role-weights-forget",
+    ),
+    path(
+        "clusters/<slug:slug>/role-weights/apply/", role_weights.role_weights_apply, name="cluster-role-weights-apply"
+    ),
+    path(
+        "clusters/<slug:slug>/role-weights/dismiss/",
+        role_weights.role_weights_dismiss,
+        name="cluster-role-weights-dismiss",
+    ),
+    path("clusters/<slug:slug>/backends/<int:node_id>/", backends.backend_detail, name="cluster-backend"),
+    path("clusters/<slug:slug>/backends/<int:node_id>/now/", backends.backend_now, name="cluster-backend-now"),
+    *(
+        path(
+            f"clusters/<slug:slug>/backends/<int:node_id>/{kind}/",
+            backends.operation_start,
+            {"kind": kind},
+            name=f"cluster-backend-{kind}",
+        )
+        for kind in ("attach", "detach", "drain")
+    ),
+    path(
+        "clusters/<slug:slug>/operations/<int:operation_id>/cancel/",
+        backends.operation_cancel,
+        name="cluster-operation-cancel",
+    ),
+    path(
+        "clusters/<slug:slug>/operations/<int:operation_id>/go-on/",
+        backends.operation_go_on,
+        name="cluster-operation-go-on",
+    ),
     path("clusters/<slug:slug>/weights/", weights.weights_editor, name="cluster-weights"),
+    path("clusters/<slug:slug>/weights/each/", weights_each.weights_each, name="cluster-weights-each"),
     path("clusters/<slug:slug>/weights/preview/", weights.weights_preview, name="cluster-weights-preview"),
+    path("clusters/<slug:slug>/draft/", drafts.draft_page, name="cluster-draft"),
+    path("clusters/<slug:slug>/draft/parameter/", drafts.draft_parameter, name="cluster-draft-parameter"),
+    path("clusters/<slug:slug>/draft/weights/", drafts.draft_weights, name="cluster-draft-weights"),
+    path("clusters/<slug:slug>/draft/drop/", drafts.draft_drop, name="cluster-draft-drop"),
+    path("clusters/<slug:slug>/draft/discard/", drafts.draft_discard, name="cluster-draft-discard"),
+    path("clusters/<slug:slug>/draft/roll-out/", drafts.draft_roll_out, name="cluster-draft-roll-out"),
     path("clusters/<slug:slug>/settings/", settings.cluster_settings, name="cluster-settings"),
     path("clusters/<slug:slug>/settings/name/", settings.change_name, name="cluster-name"),
     path("clusters/<slug:slug>/settings/credentials/", settings.change_credentials, name="cluster-credentials"),
@@ -24,10 +99,31 @@ urlpatterns = [
     path("clusters/<slug:slug>/settings/pgpools/", settings.add_pgpool, name="cluster-pgpool-add"),
     path("clusters/<slug:slug>/settings/pgpools/<int:pk>/", settings.change_pgpool, name="cluster-pgpool"),
     path("clusters/<slug:slug>/settings/pgpools/<int:pk>/remove/", settings.remove_pgpool, name="cluster-pgpool-drop"),
+    path(
+        "clusters/<slug:slug>/settings/pgpools/<int:pk>/published/", delivery.published_detail, name="cluster-published"
+    ),
+    path("ssh-key/", delivery.ssh_key, name="ssh-key"),
+    path("ssh-key/create/", delivery.ssh_key_create, name="ssh-key-create"),
+    path("ssh-key/own/create/", delivery.ssh_key_own_create, name="ssh-key-own-create"),
+    path("clusters/<slug:slug>/settings/observe/", settings.observe_cluster, name="cluster-observe"),
     path("clusters/<slug:slug>/settings/remove/", settings.remove_cluster, name="cluster-remove"),
+    path("clusters/<slug:slug>/functions/", functions.functions, name="cluster-functions"),
+    path("clusters/<slug:slug>/functions/now/", functions.functions_now, name="cluster-functions-now"),
+    path("clusters/<slug:slug>/functions/survey/", functions.functions_survey, name="cluster-functions-survey"),
+    path("registry/", registry.registry_page, name="registry"),
+    path("registry/export/", registry.registry_export_file, name="registry-export"),
+    path("registry/import/", registry.registry_import_file, name="registry-import"),
+    path("writes/", writes.writes_page, name="writes"),
+    path("writes/banner/", writes.writes_banner, name="writes-banner"),
+    path("writes/stop/", writes.writes_stop, name="writes-stop"),
+    path("writes/observe/", writes.writes_observe, name="writes-observe"),
+    path("writes/allow/", writes.writes_allow, name="writes-allow"),
     path("rollouts/", rollouts.rollout_list, name="rollout-list"),
     path("rollouts/<int:pk>/", rollouts.rollout_detail, name="rollout"),
+    path("rollouts/<int:pk>/receipts/", rollouts.rollout_receipts, name="rollout-receipts"),
     path("rollouts/<int:pk>/now/", rollouts.rollout_now, name="rollout-now"),
     path("rollouts/<int:pk>/rollback/", rollouts.rollout_rollback, name="rollout-rollback"),
     path("rollouts/<int:pk>/cancel/", rollouts.rollout_cancel, name="rollout-cancel"),
+    path("rollouts/<int:pk>/pause/", rollouts.rollout_pause, name="rollout-pause"),
+    path("rollouts/<int:pk>/resume/", rollouts.rollout_resume, name="rollout-resume"),
 ]

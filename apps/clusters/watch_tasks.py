@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.clusters.history import partitions
+from apps.clusters.polling import file_watch
 from apps.clusters.polling.watch import ShardWatch, holder_name, watch_shard
 
 logger = logging.getLogger(__name__)
@@ -39,6 +40,12 @@ def watch(shard: int) -> None:
             is_broker_silent=broker_is_silent,
         )
     )
+
+
+@shared_task(name="clusters.look_at_files")
+def look_at_files() -> None:
+    """Compare the files that are due with what was verified; beat sends this every five seconds."""
+    file_watch.look(holder=holder_name(), clock=timezone.now)
 
 
 @shared_task(name="clusters.keep_history")

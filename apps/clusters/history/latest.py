@@ -36,6 +36,7 @@ class NodeNow(NamedTuple):
     status: str
     role: str
     select_count: int | None
+    error_count: int | None = None
 
 
 class PoolNodeNow(NamedTuple):
@@ -70,6 +71,7 @@ class BackendNow(NamedTuple):
     replication_state: str
     sync_state: str
     lag_over_at: dt.datetime | None = None
+    connection_limit: int | None = None
 
 
 _INSTANCES = """
@@ -101,17 +103,19 @@ ON CONFLICT (instance_id) DO UPDATE SET
 
 _NODES = """
 INSERT INTO clusters_node_latest AS old (
-    instance_id, node_id, seen_at, status, role, select_count, status_since, weight_since,
+    instance_id, node_id, seen_at, status, role, select_count, error_count, status_since, weight_since,
     pg_status, pg_role, replication_state, replication_sync_state)
 SELECT new.*, new.seen_at, new.seen_at, '', '', '', '' FROM unnest(
-    %s::bigint[], %s::smallint[], %s::timestamptz[], %s::text[], %s::text[], %s::bigint[]
-) AS new (instance_id, node_id, seen_at, status, role, select_count)
+    %s::bigint[], %s::smallint[], %s::timestamptz[], %s::text[], %s::text[], %s::bigint[], %s::bigint[]
+) AS new (instance_id, node_id, seen_at, status, role, select_count, error_count)
 ON CONFLICT (instance_id, node_id) DO UPDATE SET
     seen_at = excluded.seen_at,
     status = excluded.status,
     status_since = CASE WHEN old.status = excluded.status THEN old.status_since ELSE excluded.status_since END,
     role = excluded.role,
-    select_count = coalesce(excluded.select_count, old.select_count)
+    role_since = CASE WHEN old.role = excluded.role THEN old.role_since ELSE excluded.seen_at END,
+    select_count = coalesce(excluded.select_count, old.select_count),
+    error_count = coalesce(excluded.error_count, old.error_count)
 """
 
 _POOL_NODES = """
@@ -121,6 +125,7 @@ UPDATE clusters_node_latest AS old SET
     weight_since = CASE WHEN old.lb_weight IS NOT DISTINCT FROM new.lb_weight THEN old.weight_since
                         ELSE new.seen_at END,
     lb_weight = new.lb_weight,
+    figures_at = new.seen_at,
     replication_delay_bytes = new.replication_delay_bytes,
     replication_delay_s = new.replication_delay_s,
     replication_state = new.replication_state,
@@ -136,10 +141,11 @@ WHERE old.instance_id = new.instance_id AND old.node_id = new.node_id
 _BACKENDS = """
 INSERT INTO clusters_backend_latest AS old (
     backend_id, polled_at, answered_at, reason, is_in_recovery, probe_ms, server_version, lsn_bytes, replay_lag_s,
-    replay_lag_bytes, lag_reason, replication_state, sync_state, lag_over_at)
+    replay_lag_bytes, lag_reason, replication_state, sync_state, lag_over_at, connection_limit)
 SELECT new.* FROM unnest(
     %s::bigint[], %s::timestamptz[], %s::timestamptz[], %s::text[], %s::bool[], %s::float8[], %s::text[], %s::bigint[],
-    %s::float8[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::timestamptz[]
+    %s::float8[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::timestamptz[],
+    %s::integer[]
 ) AS new
 ON CONFLICT (backend_id) DO UPDATE SET
     polled_at = excluded.polled_at,
@@ -154,7 +160,8 @@ ON CONFLICT (backend_id) DO UPDATE SET
     lag_reason = excluded.lag_reason,
     replication_state = excluded.replication_state,
     sync_state = excluded.sync_state,
-    lag_over_at = excluded.lag_over_at
+    lag_over_at = excluded.lag_over_at,
+    connection_limit = coalesce(excluded.connection_limit, old.connection_limit)
 """
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from apps.clusters.backend_client import BackendUnreachable, KeptBackend, ask_backend
+from apps.clusters.outside.backend_client import BackendUnreachable, KeptBackend, ask_backend
 from apps.clusters.polling.readings import BackendReading
 from apps.clusters.polling.registry import WatchedBackend
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from apps.clusters.control.revisions import known_files, weights_of
 from apps.clusters.domain import pgpool_conf
 from apps.clusters.domain.connection_trouble import NOBODY_SERVED
 from apps.clusters.domain.verification import shares_are_live
@@ -13,7 +14,6 @@ from apps.clusters.models import Cluster, Rollout
 from apps.clusters.polling.memory import ClusterMemory, is_up
 from apps.clusters.polling.readings import InstanceReading, Tick
 from apps.clusters.polling.registry import WatchedCluster
-from apps.clusters.revisions import known_files, weights_of
 
 # One look that fails may be a busy moment; the second one is news.
 FAILURES_TOLD = 2
@@ -23,7 +23,7 @@ SAME_CHANGE = dt.timedelta(seconds=60)
 
 @dataclass(frozen=True)
 class Change:
-    """kind: as ClusterEvent.Kind."""
+    """kind: as ClusterEvent.Kind. previous_node_id: of a role, who had it before."""
 
     kind: Literal["instance", "backend", "role", "weights", "restart"]
     title: str
@@ -31,6 +31,7 @@ class Change:
     is_problem: bool = False
     instance_name: str = ""
     node_id: int | None = None
+    previous_node_id: int | None = None
 
 
 def changes(*, cluster: WatchedCluster, memory: ClusterMemory, tick: Tick) -> list[Change]:
@@ -125,7 +126,9 @@ def _role(answering: list[InstanceReading], node_names: Mapping[int, str], memor
     [primary] = primaries[0]
     if memory.primary is not None and memory.primary != primary:
         before, now = _named(node_names, memory.primary), _named(node_names, primary)
-        yield Change("role", f"{now} is the primary now", f"Before, it was {before}.", node_id=primary)
+        detail = f"Every pgpool that answers sees it. The series of {now} and {before} go on as they were."
+        title = f"{now} was promoted; the primary was {before}"
+        yield Change("role", title, detail, node_id=primary, previous_node_id=memory.primary)
     memory.primary = primary
 
 

@@ -83,7 +83,9 @@ class ClusterWatch:
             if key not in backends or asked.backend.address != backends[key].address:
                 await self._end("backend", key, self._backends.pop(key))
         for key, instance in instances.items():
-            if key not in self._instances:
+            if key in self._instances:
+                self._instances[key].instance = instance
+            else:
                 self._instances[key] = InstanceWatch(instance, sessions_before=self._memory.sessions.get(key, 0))
         for key, backend in backends.items():
             if key not in self._backends:

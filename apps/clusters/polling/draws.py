@@ -13,7 +13,7 @@ def measure_draws(cluster_id: int, *, now: dt.datetime) -> None:
     due = InstanceLatest.objects.filter(instance__cluster_id=cluster_id).exclude(draws_at__gt=now - MEASURED_EVERY)
     changed_at: dict[int, dt.datetime | None] = dict.fromkeys(due.values_list("instance_id", flat=True))
     for node in NodeLatest.objects.filter(instance_id__in=changed_at):
-        change = max(node.weight_since, node.status_since)
+        change = node.changed_at
         changed_at[node.instance_id] = max(changed_at[node.instance_id] or change, change)
     measured = measured_draws_per_read(changed_at=changed_at, now=now)
     for instance_id in changed_at:

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 
-from apps.clusters import pcp
 from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.show_rows import PoolNode, PoolProcess, ShowRowError
-from apps.clusters.pgpool_client import PgpoolConnection, PgpoolUnreachable
+from apps.clusters.outside import pcp
+from apps.clusters.outside.pgpool_client import PgpoolConnection, PgpoolUnreachable
 from apps.clusters.polling.kept_session import KeptSession
 from apps.clusters.polling.readings import InstanceReading, NodeReading, PoolSettings, State
 from apps.clusters.polling.registry import WatchedInstance
@@ -84,8 +84,9 @@ class InstanceWatch:
     async def _ask(self, *, wants_settings: bool) -> InstanceReading:
         async def question(connection: PgpoolConnection) -> tuple[CheapShows, PoolSettings | None]:
             shows = await cheap_shows(connection, deadline_s=FAST_DEADLINE_S)
-            settings = await pool_settings(connection, deadline_s=FAST_DEADLINE_S) if wants_settings else None
-            return shows, settings
+            if not wants_settings:
+                return shows, None
+            return shows, await pool_settings(connection, also=self.instance.waiting, deadline_s=FAST_DEADLINE_S)
 
         shows, settings = await self._fast.ask(question)
         if settings is not None:
@@ -108,6 +109,7 @@ class InstanceWatch:
         fresh = self._take_pool_nodes()
         self._note_changes(shows)
         seen = shows.backend_stats or fresh
+        errors = {one.node_id: one.all_errors for one in shows.backend_stats}
         if seen:
             self._addresses = {one.node_id: (one.hostname, one.port) for one in seen}
         return InstanceReading(
@@ -121,7 +123,10 @@ class InstanceWatch:
             sessions_reason="" if session_count is not None else TOO_OLD,
             cache_hit_count=shows.cache.hit_count,
             cache_miss_count=shows.cache.miss_count,
-            nodes=tuple(NodeReading(one.node_id, one.status, one.role, one.select_count) for one in seen),
+            nodes=tuple(
+                NodeReading(one.node_id, one.status, one.role, one.select_count, errors.get(one.node_id))
+                for one in seen
+            ),
             pool_nodes=fresh,
             weights=dict(self._weights),
             settings=settings,

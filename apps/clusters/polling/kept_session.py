@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from apps.clusters import pgpool_client
-from apps.clusters.pgpool_client import PgpoolAddress, PgpoolConnection, PgpoolUnreachable
+from apps.clusters.outside import pgpool_client
+from apps.clusters.outside.pgpool_client import PgpoolAddress, PgpoolConnection, PgpoolUnreachable
 
 Answer = TypeVar("Answer")
 

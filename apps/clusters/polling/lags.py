@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from apps.clusters.backend_client import BackendFacts, StandbyRow
 from apps.clusters.domain.lag import SaidByStandby, SeenByPrimary, standby_lag
+from apps.clusters.outside.backend_client import BackendFacts, StandbyRow
 from apps.clusters.polling.readings import BackendReading
 from apps.clusters.polling.registry import WatchedBackend, WatchedCluster
 

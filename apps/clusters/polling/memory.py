@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from apps.clusters.models import BackendLatest, InstanceLatest, NodeLatest
+from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest
 
 
 @dataclass
@@ -54,6 +54,8 @@ class ClusterMemory:
 def remembered(cluster_id: int) -> ClusterMemory:
     """The memory that the latest rows hold: nothing that happened while nobody watched goes unnoticed."""
     memory = ClusterMemory()
+    # Not from the pgpools' rows: those of one that is away would tell an old promotion anew.
+    memory.primary = Cluster.objects.filter(pk=cluster_id).values_list("primary_node_id", flat=True).first()
     for latest in InstanceLatest.objects.filter(instance__cluster_id=cluster_id):
         memory.sessions[latest.instance_id] = latest.session_count or 0
         if latest.state != InstanceLatest.State.ANSWERING:
@@ -68,8 +70,6 @@ def remembered(cluster_id: int) -> ClusterMemory:
     for node in NodeLatest.objects.filter(instance__cluster_id=cluster_id).order_by("instance_id", "node_id"):
         memory.weights.setdefault(node.instance_id, {})[node.node_id] = node.lb_weight
         memory.is_up[node.node_id] = memory.is_up.get(node.node_id, True) and is_up(node.status)
-        if node.role == "primary":
-            memory.primary = node.node_id
         counters = memory.counters.get(node.instance_id)
         if counters is not None and node.select_count is not None:
             counters.reads = {**counters.reads, node.node_id: node.select_count}

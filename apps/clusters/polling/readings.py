@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from apps.clusters.backend_client import BackendFacts
 from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.show_rows import PoolNode
-from apps.clusters.pcp import PcpNode
+from apps.clusters.outside.backend_client import BackendFacts
+from apps.clusters.outside.pcp import PcpNode
 
 State = Literal["answering", "hanging", "unreachable", "refused", "renumbered"]
 
@@ -18,6 +18,8 @@ class PoolSettings:
     """The settings of a pgpool that its figures are read by. None: not shown, or not understood.
 
     weights: node_id as text -> backend_weight, which PGPOOL SHOW cuts to an integer.
+    others: further parameters that were asked for, by name.
+    running: every parameter as PGPOOL SHOW ALL prints it, secrets masked.
     """
 
     version: str
@@ -26,6 +28,8 @@ class PoolSettings:
     delay_threshold_bytes: int | None
     delay_threshold_s: float | None = None
     weights: Mapping[str, int] = field(default_factory=dict)
+    others: Mapping[str, str] = field(default_factory=dict)
+    running: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class NodeReading:
     status: str
     role: str
     select_count: int
+    error_count: int | None = None  # PANIC, FATAL and ERROR since pgpool started
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,17 @@
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from django.db.models import F, Q
 
-from apps.clusters.backend_client import BackendAddress
 from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.lag import DelayThreshold
 from apps.clusters.models import Backend, Cluster, PgpoolInstance, Rollout
-from apps.clusters.pcp import PcpAddress
-from apps.clusters.pgpool_client import PgpoolAddress
+from apps.clusters.outside.backend_client import BackendAddress
+from apps.clusters.outside.pcp import PcpAddress
+from apps.clusters.outside.pgpool_client import PgpoolAddress
 
 Owned = TypeVar("Owned", PgpoolInstance, Backend)
 
@@ -22,12 +22,15 @@ ROLLOUT_ECHO = dt.timedelta(seconds=30)
 
 @dataclass(frozen=True)
 class WatchedInstance:
+    """waiting: name -> value of pgpool.conf, of what pgpool uses only once it is restarted."""
+
     instance_id: int
     name: str
     address: PgpoolAddress
     pcp: PcpAddress | None
     version: str
     shown_weights: Mapping[str, int]
+    waiting: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,20 +62,38 @@ def watched_clusters(*, shard: int, shards: int, now: dt.datetime) -> tuple[Watc
     """The clusters of one shard: those whose key leaves the shard's number when divided by the number of shards."""
     clusters = list(Cluster.objects.alias(shard=F("pk") % shards).filter(shard=shard).order_by("pk"))
     keys = [one.pk for one in clusters]
-    instances = _by_cluster(PgpoolInstance.objects.filter(cluster_id__in=keys).order_by("name"))
+    registered = PgpoolInstance.objects.filter(cluster_id__in=keys).prefetch_related("pending_restarts")
+    instances = _by_cluster(registered.order_by("name"))
     backends = _by_cluster(Backend.objects.filter(cluster_id__in=keys).order_by("node_id"))
     rolling_out = clusters_with_rollout(keys, now=now)
     return tuple(
-        WatchedCluster(
-            cluster_id=cluster.pk,
-            organisation_id=cluster.organisation_id,
-            instances=tuple(_instance(cluster, one) for one in instances.get(cluster.pk, [])),
-            backends=tuple(_backend(cluster, one) for one in backends.get(cluster.pk, [])),
+        _watched(
+            cluster,
+            instances.get(cluster.pk, []),
+            backends.get(cluster.pk, []),
             has_rollout=cluster.pk in rolling_out,
-            is_statement_level=cluster.is_statement_level,
-            delay_threshold=cluster.delay_threshold,
         )
         for cluster in clusters
+    )
+
+
+def watched_cluster(cluster: Cluster) -> WatchedCluster:
+    """One cluster as it is registered now, for whoever asks its servers out of turn."""
+    instances, backends = cluster.instances.order_by("name", "pk"), cluster.backends.order_by("node_id")
+    return _watched(cluster, instances, backends, has_rollout=False)
+
+
+def _watched(
+    cluster: Cluster, instances: Iterable[PgpoolInstance], backends: Iterable[Backend], *, has_rollout: bool
+) -> WatchedCluster:
+    return WatchedCluster(
+        cluster_id=cluster.pk,
+        organisation_id=cluster.organisation_id,
+        instances=tuple(_instance(cluster, one) for one in instances),
+        backends=tuple(_backend(cluster, one) for one in backends),
+        has_rollout=has_rollout,
+        is_statement_level=cluster.is_statement_level,
+        delay_threshold=cluster.delay_threshold,
     )
 
 
@@ -106,6 +127,7 @@ def _instance(cluster: Cluster, instance: PgpoolInstance) -> WatchedInstance:
         pcp=_pcp(instance),
         version=instance.version,
         shown_weights=instance.shown_weights,
+        waiting={one.name: one.wanted for one in instance.pending_restarts.all()},
     )
 
 

@@ -2,11 +2,11 @@
 
 import asyncio
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-import psycopg
-
+from apps.clusters.domain.conf_secrets import mask_value
 from apps.clusters.domain.show_rows import (
     BackendStats,
     PoolCache,
@@ -19,7 +19,7 @@ from apps.clusters.domain.show_rows import (
     parse_pool_processes,
     parse_pool_version,
 )
-from apps.clusters.pgpool_client import PgpoolConnection, PgpoolUnreachable
+from apps.clusters.outside.pgpool_client import PgpoolConnection, PgpoolUnreachable, is_unknown_to_pgpool
 from apps.clusters.polling.readings import PoolSettings
 
 # PGPOOL SHOW prints sizes as "1001B" or "2MB", times as "221s", and nothing but 0 without a unit.
@@ -61,8 +61,8 @@ async def pool_nodes(connection: PgpoolConnection, *, deadline_s: float) -> tupl
     return parse_pool_nodes(await connection.show("SHOW pool_nodes", deadline_s=deadline_s))
 
 
-async def pool_settings(connection: PgpoolConnection, *, deadline_s: float) -> PoolSettings:
-    """Raises PgpoolUnreachable or ShowRowError."""
+async def pool_settings(connection: PgpoolConnection, *, deadline_s: float, also: Collection[str] = ()) -> PoolSettings:
+    """also: names of further parameters to show. Raises PgpoolUnreachable or ShowRowError."""
     left = _Deadline(deadline_s)
     [row, *_] = await connection.show("SHOW pool_version", deadline_s=left.s()) or [{}]
     version = parse_pool_version(row.get("pool_version") or "")
@@ -71,6 +71,7 @@ async def pool_settings(connection: PgpoolConnection, *, deadline_s: float) -> P
     delay_threshold = await _shown(connection, "delay_threshold", left)
     knows_time = _release(version) >= BY_TIME_SINCE
     by_time = await _shown(connection, "delay_threshold_by_time", left) if knows_time else None
+    others = {name: await _shown(connection, name, left) for name in also}
     return PoolSettings(
         version=version,
         children_total=int(children) if children is not None and children.isdigit() else None,
@@ -78,6 +79,8 @@ async def pool_settings(connection: PgpoolConnection, *, deadline_s: float) -> P
         delay_threshold_bytes=size_bytes(delay_threshold),
         delay_threshold_s=duration_s(by_time),
         weights=await _weights(connection, left),
+        others={name: value for name, value in others.items() if value is not None},
+        running=await _running(connection, left),
     )
 
 
@@ -102,11 +105,6 @@ def duration_s(text: str | None) -> float | None:
     return int(match[1]) * _SECONDS[match[2]]
 
 
-def is_unknown_to_pgpool(error: PgpoolUnreachable) -> bool:
-    """Whether this version does not have what was asked for; the session goes on."""
-    return isinstance(error.__cause__, psycopg.errors.UndefinedObject) or "config variable" in error.reason
-
-
 async def _weights(connection: PgpoolConnection, left: "_Deadline") -> dict[str, int]:
     """The raw weights; none where this version does not show its backends as a group."""
     try:
@@ -121,6 +119,13 @@ async def _weights(connection: PgpoolConnection, left: "_Deadline") -> dict[str,
         if (match := re.fullmatch(r"backend_weight(\d+)", name)) and value.isdigit():
             found[match[1]] = int(value)
     return found
+
+
+async def _running(connection: PgpoolConnection, left: "_Deadline") -> dict[str, str]:
+    """Every parameter that this version shows, secrets masked: it does not mask all of them itself."""
+    rows = await connection.show("PGPOOL SHOW ALL", deadline_s=left.s())
+    values = {row.get("item") or "": row.get("value") or "" for row in rows}
+    return {name: mask_value(name, value) for name, value in values.items() if name}
 
 
 async def _shown(connection: PgpoolConnection, name: str, left: "_Deadline") -> str | None:

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from django.db import connection, transaction
 
 from apps.clusters.domain.lag import DelayThreshold
+from apps.clusters.domain.verification import is_same_value
 from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, NodeSampleRow, append
 from apps.clusters.history.latest import BackendNow, InstanceNow, NodeNow, PoolNodeNow, rewrite
-from apps.clusters.models import Cluster, ClusterEvent, NodeLatest, PgpoolInstance
-from apps.clusters.pcp import PcpNode
+from apps.clusters.models import Cluster, ClusterEvent, NodeLatest, PendingRestart, PgpoolInstance
+from apps.clusters.outside.pcp import PcpNode
 from apps.clusters.polling import lease as leases
-from apps.clusters.polling import numbering
+from apps.clusters.polling import numbering, role_changes
 from apps.clusters.polling.changes import Change, changes
 from apps.clusters.polling.lag_changes import lag_changes
 from apps.clusters.polling.lags import KnownLag, lags_of, wal_position
@@ -20,6 +21,7 @@ from apps.clusters.polling.memory import ClusterMemory, is_up
 from apps.clusters.polling.points import Points, PointsMessage, points_of
 from apps.clusters.polling.readings import BackendReading, InstanceReading, PoolSettings, Tick
 from apps.clusters.polling.registry import WatchedCluster
+from apps.clusters.polling.running_values import note_running
 from apps.live import events
 
 
@@ -31,13 +33,17 @@ def store(*, cluster: WatchedCluster, tick: Tick, memory: ClusterMemory, lease: 
     with transaction.atomic():
         leases.confirm(lease)
         tick = numbering.checked(cluster, _registered(cluster, tick))
+        primary = memory.primary
         found = changes(cluster=cluster, memory=memory, tick=tick)
+        if memory.primary != primary:
+            role_changes.note(cluster=cluster, memory=memory, tick=tick, found=found)
         lags = lags_of(cluster, tick.backends, primary=memory.primary)
         found += lag_changes(cluster=cluster, memory=memory, tick=tick, lags=lags)
         points = points_of(cluster=cluster, memory=memory, tick=tick, lags=lags)
         _append(tick, lags, memory)
         _rewrite(cluster, tick, lags, memory, lease)
         _note_settings(cluster, tick.instances)
+        note_running(tick)
         _write_events(cluster, tick, found)
         _tell(cluster, tick, lease, points, found)
 
@@ -127,7 +133,7 @@ def _rewrite(
     rewrite(
         instances=[_instance_now(one, tick, lease, memory) for one in tick.instances],
         nodes=[
-            NodeNow(one.instance_id, node.node_id, tick.at, node.status, node.role, node.select_count)
+            NodeNow(one.instance_id, node.node_id, tick.at, node.status, node.role, node.select_count, node.error_count)
             for one in tick.instances
             for node in one.nodes
         ]
@@ -210,16 +216,19 @@ def _backend_now(reading: BackendReading, tick: Tick, lags: Mapping[int, KnownLa
         lag_reason=lag.reason,
         replication_state=lag.replication_state,
         sync_state=lag.sync_state,
+        connection_limit=facts.connection_limit if facts else None,
     )
 
 
 def _note_settings(cluster: WatchedCluster, instances: Sequence[InstanceReading]) -> None:
     """What the pgpools say about themselves, where it differs from what is stored."""
     known = {one.instance_id: (one.version, one.shown_weights) for one in cluster.instances}
+    waiting = {one.instance_id: one.waiting for one in cluster.instances}
     shown: list[PoolSettings] = []
     for one in instances:
         if one.settings is not None:
             shown.append(one.settings)
+            _end_waiting(one.instance_id, waiting.get(one.instance_id, {}), one.settings.others)
             version, weights = one.settings.version, dict(one.settings.weights)
             if known.get(one.instance_id) != (version, weights):
                 PgpoolInstance.objects.filter(pk=one.instance_id).update(version=version, shown_weights=weights)
@@ -233,6 +242,13 @@ def _note_settings(cluster: WatchedCluster, instances: Sequence[InstanceReading]
             delay_threshold_bytes=threshold.size_bytes,
             delay_threshold_s=threshold.time_s,
         )
+
+
+def _end_waiting(instance_id: int, waiting: Mapping[str, str], shown: Mapping[str, str]) -> None:
+    """What waited for a restart, and is in use now, waits no longer."""
+    for name, wanted in waiting.items():
+        if name in shown and is_same_value(name, wanted, shown[name]):
+            PendingRestart.objects.filter(instance_id=instance_id, name=name, wanted=wanted).delete()
 
 
 def _write_events(cluster: WatchedCluster, tick: Tick, found: Sequence[Change]) -> None:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from apps.accounts.access import Caller
 from apps.accounts.models import Membership
-from apps.clusters.registration import RegistrationRefused, register
+from apps.clusters.registry.registration import RegistrationRefused, register
 
 
 class Command(BaseCommand):

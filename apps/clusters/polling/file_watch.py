@@ -1,0 +1,172 @@
+"""Looks at every pgpool.conf twice a minute, and tells when one differs from the file that was verified there.
+
+Due rows are taken under a lease, the files are read side by side with nothing of the database in hand, and each is
+compared and stored on its own: a host that hangs, or a file that nobody foresaw, stops no other.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Now
+
+from apps.clusters.control import revisions
+from apps.clusters.control.deliveries import delivery_of
+from apps.clusters.control.published import PublishedDelivery
+from apps.clusters.control.verified_files import VerifiedFile, as_first_found, verified_files
+from apps.clusters.domain import drift, drift_words
+from apps.clusters.domain.parameters import catalogue
+from apps.clusters.models import ClusterEvent, InstanceConfig, PgpoolInstance, Rollout
+from apps.clusters.outside.delivery import Delivery, FileUnreadable, LiveFile, PathRefused, UnknownDelivery
+from apps.clusters.outside.delivery.side_by_side import UNFORESEEN, read_all
+from apps.live import events
+
+logger = logging.getLogger(__name__)
+
+LOOKED_AT_EVERY = timedelta(seconds=30)
+# What pgpool showed longer ago is not held against its file: polling asks every 30 s.
+RUNNING_IS_OLD = timedelta(seconds=90)
+AT_ONCE = 32
+DEADLINE_S = 12.0
+# Longer than one look takes.
+LEASE = timedelta(seconds=60)
+
+NOT_SHOWN = "pgpool has not shown what it uses for more than a minute."
+
+State = InstanceConfig.State
+
+
+def look(*, holder: str, clock: Callable[[], datetime], deadline_s: float = DEADLINE_S) -> int:
+    """Look at the files that are due. Returns how many."""
+    began_at = clock()
+    configs = _take(holder, now=began_at)
+    found = _read_all(configs, deadline_s)
+    verified = verified_files([config.instance for config in configs])
+    for config in configs:
+        try:
+            _note(config, found[config.pk], verified.get(config.pk), began_at=began_at, now=clock())
+        except Exception:
+            logger.exception("a file could not be compared: instance=%s", config.pk)
+            _note(config, UNFORESEEN, None, began_at=began_at, now=clock())
+    return len(configs)
+
+
+def _take(holder: str, *, now: datetime) -> list[InstanceConfig]:
+    """The rows that are due, leased; first those that were not looked at for longest."""
+    readable = PgpoolInstance.objects.exclude(delivery_kind=PgpoolInstance.Delivery.OBSERVE)
+    missing = readable.filter(config=None).values_list("pk", flat=True)
+    InstanceConfig.objects.bulk_create((InstanceConfig(instance_id=pk) for pk in missing), ignore_conflicts=True)
+    is_free = Q(lease_expires_at=None) | Q(lease_expires_at__lte=Now())
+    is_old = Q(looked_at=None) | Q(looked_at__lte=now - LOOKED_AT_EVERY)
+    rollouts = Rollout.objects.filter(cluster=OuterRef("instance__cluster"))
+    due = InstanceConfig.objects.filter(
+        is_free,
+        is_old | Exists(rollouts.filter(finished_at__gt=OuterRef("looked_at"))),
+        ~Exists(rollouts.filter(state__in=Rollout.ACTIVE)),
+        instance__in=readable,
+    )
+    with transaction.atomic():
+        longest_ago = due.order_by(F("looked_at").asc(nulls_first=True), "pk")
+        keys = list(longest_ago.select_for_update(skip_locked=True).values_list("pk", flat=True)[:AT_ONCE])
+        InstanceConfig.objects.filter(pk__in=keys).update(lease_holder=holder, lease_expires_at=Now() + LEASE)
+    rows = InstanceConfig.objects.filter(pk__in=keys).select_related("instance__cluster__organisation")
+    return list(rows.order_by("pk"))
+
+
+def _read_all(configs: Sequence[InstanceConfig], deadline_s: float) -> dict[int, LiveFile | str]:
+    """Files of other hosts side by side; those that are published stand in a table here."""
+    deliveries: dict[int, Delivery] = {}
+    found: dict[int, LiveFile | str] = {}
+    for config in configs:
+        try:
+            delivery = delivery_of(config.instance)
+            if isinstance(delivery, PublishedDelivery):
+                found[config.pk] = delivery.read()
+            else:
+                deliveries[config.pk] = delivery
+        except (FileUnreadable, PathRefused, UnknownDelivery, OSError) as error:
+            found[config.pk] = str(error)
+    return {**found, **read_all(deliveries, deadline_s=deadline_s)}
+
+
+def _note(
+    config: InstanceConfig, found: LiveFile | str, verified: VerifiedFile | None, *, began_at: datetime, now: datetime
+) -> None:
+    """Store one look with what it means; nothing where the row is no longer ours, or a rollout has begun since."""
+    changes = _changes(config, found, verified, now=now)
+    with transaction.atomic():
+        own = InstanceConfig.objects.filter(pk=config.pk, lease_holder=config.lease_holder)
+        if own.select_for_update().first() is None:
+            return
+        if _is_rolled_out_since(config, began_at):
+            own.update(lease_holder="", lease_expires_at=None)
+            return
+        own.update(**changes, lease_holder="", lease_expires_at=None)
+        _tell(config, changes, now=now)
+
+
+def _changes(
+    config: InstanceConfig, found: LiveFile | str, verified: VerifiedFile | None, *, now: datetime
+) -> dict[str, Any]:
+    """The columns of the row after this look."""
+    if isinstance(found, str):
+        # What differed stays, so that it is no news when the file can be read again.
+        return {"looked_at": now, "state": State.UNKNOWN, "reason": found, "differences": config.differences}
+    running_at = config.running_at
+    running = config.running if running_at is not None and now - running_at < RUNNING_IS_OLD else {}
+    fault = revisions.fault_of(found.text)
+    first_text = config.first_text or (found.text if drift.is_readable(found.text) else "")
+    base = verified or as_first_found(config.pk, first_text)
+    differences = drift.compare(
+        verified=base.text,
+        file=found.text,
+        running=running,
+        catalogue=catalogue.for_version(config.instance.version),
+    )
+    stored = [drift_words.as_stored(each) for each in differences]
+    drifted = drift_words.drifted(stored)
+    state = State.DRIFTED if drifted else State.IN_STEP if running else State.UNKNOWN
+    return {
+        "looked_at": now,
+        "state": state,
+        "reason": "" if running else NOT_SHOWN,
+        "differences": stored,
+        "since": (config.since or now) if drifted else None,
+        "file_text": found.text,
+        "file_sha256": found.sha256,
+        "file_since": config.file_since if config.file_sha256 == found.sha256 else now,
+        "first_text": first_text,
+        "fault": fault,
+        "is_other_text": found.sha256 != base.sha256,
+        "revision_number": base.revision_number,
+    }
+
+
+def _tell(config: InstanceConfig, changes: dict[str, Any], *, now: datetime) -> None:
+    """An event for what is new, and the fact "event" for pages that show it, whatever has changed."""
+    before, after = (config.state, config.differences), (changes["state"], changes["differences"])
+    if before == after:
+        return
+    news = drift_words.news(config.instance.name, before=before, after=after)
+    # What a rollout has put right, or has done, is told by the rollout.
+    is_by_rollout = config.looked_at is not None and _is_rolled_out_since(config, config.looked_at)
+    if news is not None and (news.is_problem or not is_by_rollout):
+        ClusterEvent.objects.create(
+            cluster_id=config.instance.cluster_id,
+            at=now,
+            kind=ClusterEvent.Kind.DRIFT,
+            is_problem=news.is_problem,
+            title=news.title[:200],
+            detail=news.detail,
+            instance_name=config.instance.name,
+        )
+    events.announce(f"cluster.{config.instance.cluster_id}", "event", titles=[news.title] if news else [])
+
+
+def _is_rolled_out_since(config: InstanceConfig, since: datetime) -> bool:
+    """Whether a rollout of the cluster is under way, or has ended since."""
+    lately = Q(state__in=Rollout.ACTIVE) | Q(finished_at__gte=since)
+    return Rollout.objects.filter(lately, cluster=config.instance.cluster_id).exists()
