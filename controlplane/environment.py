@@ -115,12 +115,12 @@ def web_origin(environ: Mapping[str, str], name: str, *, default: str) -> str:
     return value.rstrip("/")
 
 
-def delivery_directories(environ: Mapping[str, str], name: str) -> list[DeliveryDirectory]:
+def delivery_directories(environ: Mapping[str, str], name: str, *, what: str = "directory") -> list[DeliveryDirectory]:
     """`/dir` (every organisation) or `slug=/dir` (one), separated by colons."""
     found = []
     for entry in filter(None, environ.get(name, "").split(":")):
         slug, equals, path = entry.rpartition("=")
         if not path.startswith("/") or (equals and not slug):
-            raise SettingRefused(name, entry, "must be an absolute directory, or organisation=/directory")
+            raise SettingRefused(name, entry, f"must be an absolute {what}, or organisation=/{what}")
         found.append(DeliveryDirectory(slug or None, Path(path)))
     return found

@@ -160,7 +160,7 @@ def _body(error: exceptions.APIException) -> dict[str, object]:
             **error.facts,
         }
     if isinstance(error, exceptions.ValidationError):
-        errors = _flat(error.detail)
+        errors = flat(error.detail)
         return {
             "type": "urn:lifeguard:invalid",
             "title": "Not valid",
@@ -182,15 +182,15 @@ def _title(error: exceptions.APIException) -> str:
     return HTTPStatus(error.status_code).phrase if "{" in words else words
 
 
-def _flat(detail: Any, field: str = "") -> list[dict[str, str]]:
+def flat(detail: Any, field: str = "") -> list[dict[str, str]]:
     """Nested DRF errors -> [{field: "pgpools.0.port", reason}]."""
     if isinstance(detail, Mapping):
-        return [found for name, inner in detail.items() for found in _flat(inner, f"{field}.{name}".strip("."))]
+        return [found for name, inner in detail.items() for found in flat(inner, f"{field}.{name}".strip("."))]
     if isinstance(detail, list):
         found = []
         for position, inner in enumerate(detail):
             nested = isinstance(inner, Mapping | list)
-            found += _flat(inner, f"{field}.{position}".strip(".") if nested else field)
+            found += flat(inner, f"{field}.{position}".strip(".") if nested else field)
         return found
     name = field.removesuffix(".non_field_errors").removesuffix("non_field_errors") or "body"
     return [{"field": name, "reason": str(detail)}]

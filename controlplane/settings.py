@@ -18,6 +18,7 @@ ENCRYPTION_KEYS = environment.encryption_keys(ENVIRON, "LIFEGUARD_ENCRYPTION_KEY
 PUBLIC_URL = environment.web_origin(ENVIRON, "LIFEGUARD_PUBLIC_URL", default="http://127.0.0.1:8000")
 ALLOWED_HOSTS = environment.words(ENVIRON, "LIFEGUARD_ALLOWED_HOSTS", default="127.0.0.1,localhost")
 LOCAL_DELIVERY_DIRECTORIES = environment.delivery_directories(ENVIRON, "LIFEGUARD_LOCAL_DELIVERY_DIRS")
+SSH_AGENTS = environment.delivery_directories(ENVIRON, "LIFEGUARD_SSH_AGENT", what="socket")
 POLL_SHARDS = environment.integer(ENVIRON, "LIFEGUARD_POLL_SHARDS", default=1, lowest=1, highest=64)
 IS_HTTPS = PUBLIC_URL.startswith("https://")
 
@@ -73,6 +74,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "controlplane.context.frame",
+                "apps.clusters.context.frame",
             ],
             "builtins": ["controlplane.templatetags.figures", "controlplane.templatetags.controls"],
         },
@@ -202,6 +204,9 @@ CELERY_TASK_ROUTES = {
     "clusters.watch_shard": {"queue": "poll"},
     "clusters.advance_rollout": {"queue": "rollout"},
     "clusters.advance_rollouts": {"queue": "rollout"},
+    "clusters.apply_role_weights": {"queue": "rollout"},
+    "clusters.advance_backend_operation": {"queue": "rollout"},
+    "clusters.advance_backend_operations": {"queue": "rollout"},
 }
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -222,6 +227,14 @@ CELERY_BEAT_SCHEDULE = {
         for shard in range(POLL_SHARDS)
     },
     "advance-rollouts": {"task": "clusters.advance_rollouts", "schedule": 2.0, "options": {"expires": 2}},
+    "look-at-files": {"task": "clusters.look_at_files", "schedule": 5.0, "options": {"expires": 5}},
+    "apply-role-weights": {"task": "clusters.apply_role_weights", "schedule": 2.0, "options": {"expires": 2}},
+    "survey-functions": {"task": "clusters.survey_functions", "schedule": 3.0, "options": {"expires": 3}},
+    "advance-backend-operations": {
+        "task": "clusters.advance_backend_operations",
+        "schedule": 2.0,
+        "options": {"expires": 2},
+    },
     "keep-history": {"task": "clusters.keep_history", "schedule": 3600.0, "options": {"expires": 600}},
     "forget-sessions": {"task": "accounts.forget_sessions", "schedule": 3600.0, "options": {"expires": 600}},
 }

@@ -30,6 +30,7 @@ class ShownEntry:
     row: AuditEntry
     sentence: str
     changes: tuple[Change, ...]
+    rollout_id: int | None  # which it began, with its receipts
 
 
 def shown(entry: AuditEntry) -> ShownEntry:
@@ -37,7 +38,8 @@ def shown(entry: AuditEntry) -> ShownEntry:
     changes = (
         Change(name.replace("_", " "), _lines(before, name), _lines(after, name)) for name in {**before, **after}
     )
-    return ShownEntry(entry, sentence(entry), tuple(changes))
+    rollout_id = after.get("rollout")
+    return ShownEntry(entry, sentence(entry), tuple(changes), rollout_id if isinstance(rollout_id, int) else None)
 
 
 def sentence(entry: AuditEntry) -> str:
@@ -69,6 +71,12 @@ def _weights(target: str, _before: Facts, after: Facts) -> str:
     return f"Started a rollout of new weights on {target}" + (f": {said}" if len(said) <= LONGEST_WEIGHTS else "")
 
 
+def _parameters(target: str, _before: Facts, after: Facts) -> str:
+    names = ", ".join(map(str, after.get("parameters", [])))
+    said = f": {names}" if len(names) <= LONGEST_WEIGHTS else ""
+    return f"Started a rollout of parameters on {target}{said}"
+
+
 def _member(target: str, before: Facts, after: Facts) -> str:
     role = after.get("role", NOTHING)
     if not before:
@@ -76,6 +84,13 @@ def _member(target: str, before: Facts, after: Facts) -> str:
     if before.get("role") != role:
         return f"Changed the role of {target} to {role}"
     return f"Changed the password of {target}" if after.get("password_set") else f"Left {target} as {role}"
+
+
+def _role_weights(target: str, _before: Facts, after: Facts) -> str:
+    if "primary_share" not in after:
+        return f"Ended the weights by role of {target}"
+    itself = ", without a person" if after.get("applies_itself") else ""
+    return f"Set the weights by role of {target}: primary {after['primary_share'] * 100:g} %{itself}"
 
 
 def _plain(template: str) -> Words:
@@ -92,10 +107,28 @@ _WORDS: Mapping[str, Words] = {
     "cluster.pgpool.add": _plain("Added pgpool {target}"),
     "cluster.pgpool.remove": _plain("Removed pgpool {target}"),
     "weights.requested": _weights,
+    "parameters.requested": _parameters,
+    "drift.adopted": _plain("Adopted what was edited by hand on {target}, as rollout #{rollout}"),
+    "drift.reverted": _plain("Reverted what was edited by hand on {target}, as rollout #{rollout}"),
     "rollout.rollback_requested": _plain("Started a rollback on {target}, as rollout #{rollout}"),
     "rollout.cancel_requested": _plain("Asked to cancel the rollout on {target}"),
+    "rollout.paused": _plain("Paused the rollout on {target}"),
+    "rollout.resumed": _plain("Resumed the rollout on {target}"),
+    "writes.stopped": _plain("Stopped all writes to the pgpools of {target}"),
+    "writes.allowed": _plain("Allowed writes to the pgpools of {target} again"),
+    "role_weights.changed": _role_weights,
+    "role_weights.dismissed": _plain("Left the weights of {target} as they are after a change of roles"),
+    "functions.survey_requested": _plain("Asked for a survey of the functions of {target}"),
+    **{
+        f"backend.{kind}.{what}": _plain(f"{said} the {kind} of {{target}}")
+        for kind in ("attach", "detach", "drain")
+        for what, said in (("requested", "Requested"), ("cancelled", "Cancelled"), ("went_on", "Went on with"))
+    },
     "token.created": _plain("Made the token {target}, which may {scope}"),
     "token.revoked": _plain("Revoked the token {target}"),
+    "organisation.observe_only": _plain("Made {target} observe only"),
+    "organisation.changes_allowed": _plain("Allowed changes in {target} again, which was observe only"),
+    "ssh_key.replaced": _plain("Replaced the SSH key by {target}"),
     "organisation.created": _plain("Made the organisation {target}"),
     "member.added": _member,
     "member.changed": _member,

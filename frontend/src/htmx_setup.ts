@@ -19,7 +19,8 @@ export function setUpHtmx(): void {
   // Going back loads the page anew: a body that was swapped in would lack what main.ts set up.
   htmx.config.history = "reload";
   htmx.config.morphSkipChildren = OWN_CONTENT;
-  htmx.config.morphIgnore = ["data-htmx-powered", "data-cur"];
+  // "open": what somebody has unfolded stays so when fresh figures come.
+  htmx.config.morphIgnore = ["data-htmx-powered", "data-cur", "open"];
   document.addEventListener("htmx:response:error", (event) => showProblem(event, statusOf(event)));
   document.addEventListener("htmx:error", (event) => showProblem(event, null));
   // Fired before htmx:response:error, so a failure puts its words back at once.

@@ -8,7 +8,7 @@ import { type FactMessage, isPoints, type PointsMessage, readMessage } from "./w
 
 const FACT_INTERVAL_MS = 2000;
 const FALLBACK_INTERVAL_MS = 10_000;
-const FALLBACK_FACTS = ["sampled", "rollout", "event", "fleet-changed"] as const;
+const FALLBACK_FACTS = ["sampled", "rollout", "event", "fleet-changed", "writes"] as const;
 /** Sent by the server so that a page can tell silence from a dead connection. */
 const HEARTBEAT = "heartbeat";
 /** Sent when this page was too slow and messages for it were dropped. */

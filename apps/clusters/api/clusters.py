@@ -11,12 +11,12 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
-from apps.clusters import registration, registry_changes
 from apps.clusters.api import reading, refusals, shapes
 from apps.clusters.api.inputs import ClusterChangeInput, ClusterInput, PgpoolInput, pgpool_wanted
-from apps.clusters.connection_test import ConnectionReport, test_connection
 from apps.clusters.history import RangeTooSlow, SeriesAnswer, UnknownMetric, series
 from apps.clusters.queries import clusters, distribution, lookup, nodes, overview
+from apps.clusters.registry import registration, registry_changes
+from apps.clusters.registry.connection_test import ConnectionReport, test_connection
 from controlplane.problems import Problem, invalid
 
 

@@ -1,18 +1,23 @@
 """Bodies of REST requests, field by field; what they mean is checked by the stories."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
 
-from apps.clusters.cluster_wanted import too_many
+from apps.clusters.control.backend_operations import DEFAULT_WAIT_S, LONGEST_REASON, LONGEST_WAIT_S
 from apps.clusters.models import PgpoolInstance
-from apps.clusters.registration import (
+from apps.clusters.outside.delivery.outcomes import LARGEST_FILE_BYTES
+from apps.clusters.registry.cluster_wanted import LONGEST_WAIT_H, delivery_errors, too_many
+from apps.clusters.registry.registration import (
     BackendWanted,
     ClusterWanted,
     DeliveryWanted,
     PcpWanted,
     PgpoolWanted,
+    RegistrationRefused,
 )
+from controlplane.problems import flat
 
 SSLMODES = ["disable", "prefer", "require", "verify-ca", "verify-full"]
 
@@ -30,6 +35,15 @@ class StrictSerializer(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+class StrictBoolean(serializers.BooleanField):
+    """true or false of JSON, and no word for it: what hangs on it is worth being said plainly."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            raise serializers.ValidationError(f"{str(data)[:40]!r} is neither true nor false")
+        return data
+
+
 class Port(serializers.IntegerField):
     def __init__(self, **options: Any) -> None:
         super().__init__(min_value=1, max_value=65535, **options)
@@ -42,14 +56,37 @@ class PcpInput(StrictSerializer):
 
 
 class DeliveryInput(StrictSerializer):
+    """Which fields there are goes by the kind; delivery_errors knows."""
+
     kind = serializers.ChoiceField(choices=PgpoolInstance.Delivery.values)
     path = serializers.CharField(max_length=1000, required=False, default="", allow_blank=True)
+    host = serializers.CharField(
+        max_length=253,
+        required=False,
+        allow_blank=True,
+        help_text="of ssh: where sshd is, if not where pgpool is",
+    )
+    port = Port(required=False, help_text="of ssh; 22 unless told")
+    user = serializers.CharField(max_length=63, required=False, allow_blank=True, help_text="of ssh")
+    host_key = serializers.CharField(
+        max_length=100, required=False, allow_blank=True, help_text="of ssh: SHA256:… of the host key, once compared"
+    )
+    sudo = serializers.BooleanField(required=False, help_text="of ssh: the script runs by sudo")
+    text = serializers.CharField(
+        max_length=LARGEST_FILE_BYTES,
+        required=False,
+        allow_blank=True,
+        trim_whitespace=False,
+        write_only=True,
+        help_text="of manual: the pgpool.conf as it is now; what is published already stays without it",
+    )
+    wait_h = serializers.IntegerField(
+        min_value=1, max_value=LONGEST_WAIT_H, required=False, help_text="of manual: hours; 24 unless told"
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if attrs["kind"] == "local" and not attrs["path"].startswith("/"):
-            raise serializers.ValidationError({"path": "must be the absolute path of pgpool.conf for local delivery"})
-        if attrs["kind"] == "observe" and attrs["path"]:
-            raise serializers.ValidationError({"path": "observe only writes no file: leave the path out"})
+        if errors := delivery_errors(attrs):
+            raise serializers.ValidationError(errors)
         return attrs
 
 
@@ -86,6 +123,7 @@ class ClusterInput(ClusterSizedInput):
     password = serializers.CharField(max_length=1000, write_only=True, trim_whitespace=False)
     sslmode = serializers.ChoiceField(choices=SSLMODES, required=False, default="prefer")
     has_synthetic_azs = serializers.BooleanField(required=False, default=False)
+    observe_only = StrictBoolean(required=False, default=False)
     pgpools = PgpoolInput(many=True, allow_empty=False)
     backends = BackendInput(many=True, required=False, default=list)
 
@@ -98,9 +136,18 @@ class ClusterInput(ClusterSizedInput):
             password=given["password"],
             sslmode=given["sslmode"],
             has_synthetic_azs=given["has_synthetic_azs"],
+            is_observe_only=given["observe_only"],
             pgpools=tuple(pgpool_wanted(each) for each in given["pgpools"]),
             backends=tuple(BackendWanted(**each) for each in given["backends"]),
         )
+
+
+def cluster_wanted(described: Mapping[str, Any]) -> ClusterWanted:
+    """A description by names and values, as a file holds it. Raises RegistrationRefused with each field that is off."""
+    form = ClusterInput(data=described)
+    if not form.is_valid():
+        raise RegistrationRefused({each["field"]: each["reason"] for each in flat(form.errors)})
+    return form.wanted()
 
 
 def pgpool_wanted(given: dict[str, Any]) -> PgpoolWanted:
@@ -111,7 +158,7 @@ def pgpool_wanted(given: dict[str, Any]) -> PgpoolWanted:
         name=given["name"],
         az=given["az"],
         pcp=PcpWanted(pcp["port"], pcp["user"], pcp["password"]) if pcp else None,
-        delivery=DeliveryWanted(given["delivery"]["kind"], given["delivery"]["path"]),
+        delivery=DeliveryWanted.of(given["delivery"]),
     )
 
 
@@ -148,6 +195,21 @@ class ClusterChangeInput(ClusterSizedInput):
     backends = BackendChangeInput(many=True, required=False)
 
 
+class PlanField(serializers.JSONField):
+    """Read by rollout_waves.parse_plan, which names the field and the fault."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            allow_null=True,
+            default=None,
+            help_text='how to go about the pgpools: {"strategy": "one_by_one"|"canary"|"all_at_once", '
+            '"canary": its name, "rest": "all_at_once"|"one_by_one", "hold_s": 0 to 86400, "guards": '
+            '{"replay_lag_s": 60, "error_factor": 3, "latency_factor": 5, "lost": true, "shares": true}}; '
+            "null or false switches a guard off",
+        )
+
+
 class WeightsInput(StrictSerializer):
     """Weights are read by the story, which names the backend and the fault; here only the frame is looked at."""
 
@@ -155,6 +217,7 @@ class WeightsInput(StrictSerializer):
     per_instance = serializers.JSONField(required=False)
     note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
     base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")
+    plan = PlanField()
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         given = [name for name in ("weights", "per_instance") if name in attrs]
@@ -163,6 +226,47 @@ class WeightsInput(StrictSerializer):
         if not given and attrs["base"] != "live":
             raise serializers.ValidationError({"weights": 'is missing, as {"0": 0, "1": 1, "2": 3}'})
         return attrs
+
+
+class ParametersInput(StrictSerializer):
+    """Values are read by the story, which names the parameter and the fault."""
+
+    parameters = serializers.JSONField(
+        required=False, help_text='name -> value for every pgpool, as {"delay_threshold": "1000"}; null: the default'
+    )
+    per_instance = serializers.JSONField(
+        required=False, help_text="pgpool name -> {name: value}, which goes before what is for all"
+    )
+    weights = serializers.JSONField(required=False, help_text='changed along with them, as {"0": 0, "1": 1, "2": 3}')
+    note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
+    base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")
+    plan = PlanField()
+
+
+class DriftInput(StrictSerializer):
+    """instances: names of pgpools; left out or empty: all that differ."""
+
+    instances = serializers.ListField(
+        child=serializers.CharField(max_length=80), max_length=200, required=False, default=list
+    )
+    note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
+
+
+class OperationInput(StrictSerializer):
+    reason = serializers.CharField(max_length=LONGEST_REASON, required=False, default="", allow_blank=True)
+    dry_run = serializers.BooleanField(
+        required=False, default=False, help_text="only say what stands in the way, and what it would do"
+    )
+
+
+class DrainInput(OperationInput):
+    wait_limit_s = serializers.IntegerField(
+        min_value=0,
+        max_value=LONGEST_WAIT_S,
+        required=False,
+        default=DEFAULT_WAIT_S,
+        help_text="for sessions to end; then it asks whether to go on",
+    )
 
 
 class RoutingVerdictInput(StrictSerializer):

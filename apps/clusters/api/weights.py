@@ -1,5 +1,7 @@
 """REST: weights, revisions, rollouts."""
 
+from collections.abc import Callable
+
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
@@ -8,10 +10,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
-from apps.clusters import rollouts, weight_change
 from apps.clusters.api import reading, refusals, shapes
 from apps.clusters.api.inputs import WeightsInput
-from apps.clusters.queries import editing, lookup, revision_history
+from apps.clusters.control import rollout_holds, rollouts, weight_change
+from apps.clusters.queries import editing, lookup, receipts, revision_history
 from apps.clusters.queries import rollouts as rollout_queries
 
 
@@ -42,6 +44,7 @@ class WeightsView(APIView):
                 per_instance=form.validated_data.get("per_instance"),
                 note=form.validated_data["note"],
                 base=form.validated_data["base"],
+                plan=form.validated_data["plan"],
                 now=now,
             )
         answer = rollout_queries.rollout_answer(rollout=rollout, caller=caller, now=now)
@@ -123,6 +126,14 @@ class RolloutView(APIView):
         return Response(rollout_queries.rollout_answer(rollout=rollout, caller=caller, now=timezone.now()))
 
 
+class ReceiptsView(APIView):
+    @extend_schema(operation_id="rollouts_receipts", responses=shapes.answer(receipts.ReceiptsAnswer, 404))
+    def get(self, request: Request, pk: int) -> Response:
+        """What was done to each pgpool, and each value as several sessions showed it afterwards; secrets are masked."""
+        rollout = lookup.rollout_of(caller=caller_of(request), pk=pk)
+        return Response(receipts.receipts_answer(rollout=rollout))
+
+
 class RollbackView(APIView):
     @extend_schema(
         operation_id="rollouts_roll_back",
@@ -148,10 +159,36 @@ class CancelView(APIView):
     )
     def post(self, request: Request, pk: int) -> Response:
         """Stop a rollout: what it touched gets its old file back."""
-        caller = caller_of(request)
-        rollout = lookup.rollout_of(caller=caller, pk=pk)
-        now = timezone.now()
-        with refusals.as_problems():
-            rollouts.cancel(caller=caller, rollout=rollout, now=now)
-        answer = rollout_queries.rollout_answer(rollout=lookup.rollout_of(caller=caller, pk=pk), caller=caller, now=now)
-        return Response(answer, status=status.HTTP_202_ACCEPTED)
+        return _changed(request, pk, rollouts.cancel)
+
+
+class PauseView(APIView):
+    @extend_schema(
+        operation_id="rollouts_pause",
+        request=None,
+        responses=shapes.answer(rollout_queries.RolloutAnswer, 404, 409, status=202),
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Begin nothing more until it is resumed. Other rollouts of the cluster have to wait."""
+        return _changed(request, pk, rollout_holds.pause)
+
+
+class ResumeView(APIView):
+    @extend_schema(
+        operation_id="rollouts_resume",
+        request=None,
+        responses=shapes.answer(rollout_queries.RolloutAnswer, 404, 409, status=202),
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Let a paused rollout go on where it stands."""
+        return _changed(request, pk, rollout_holds.resume)
+
+
+def _changed(request: Request, pk: int, change: Callable[..., object]) -> Response:
+    caller = caller_of(request)
+    rollout = lookup.rollout_of(caller=caller, pk=pk)
+    now = timezone.now()
+    with refusals.as_problems():
+        change(caller=caller, rollout=rollout, now=now)
+    answer = rollout_queries.rollout_answer(rollout=lookup.rollout_of(caller=caller, pk=pk), caller=caller, now=now)
+    return Response(answer, status=status.HTTP_202_ACCEPTED)

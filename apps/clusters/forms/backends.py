@@ -6,9 +6,9 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from apps.clusters.cluster_wanted import BackendWanted
 from apps.clusters.forms import fields
 from apps.clusters.models import Backend
+from apps.clusters.registry.cluster_wanted import BackendWanted
 
 
 class BackendForm(forms.Form):

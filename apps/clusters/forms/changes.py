@@ -109,13 +109,24 @@ class PlacesForm:
 class RemovalForm(forms.Form):
     """Typed, not clicked: what goes away with a cluster does not come back."""
 
-    def __init__(self, data: QueryDict | None = None, *, expected: str) -> None:
-        super().__init__(data)
+    nothing_done = "nothing was removed"
+
+    def __init__(self, data: QueryDict | None = None, *, expected: str, prefix: str | None = None) -> None:
+        super().__init__(data, prefix=prefix)
         self.expected = expected
         self.fields["confirm"] = fields.text(f"Type {expected} to confirm", max_length=80)
 
     def clean_confirm(self) -> str:
         confirm: str = self.cleaned_data["confirm"]
         if confirm != self.expected:
-            raise forms.ValidationError(f"This is not {self.expected}: nothing was removed.")
+            raise forms.ValidationError(f"This is not {self.expected}: {self.nothing_done}.")
         return confirm
+
+
+class ObserveForm(RemovalForm):
+    """Typed too: how every pgpool.conf is delivered is forgotten, or nothing at all can be changed any more."""
+
+    nothing_done = "nothing was changed"
+
+    def refuse(self, errors: Mapping[str, str]) -> list[str]:
+        return told(self, errors)

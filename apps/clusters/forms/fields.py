@@ -15,6 +15,16 @@ SSLMODE_WORDS = {
 }
 
 
+class SecretText(forms.Textarea):
+    """Several lines that go one way, as a password does: no page ever holds them again."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__({"class": "in mono", "rows": rows, "autocomplete": "off", "spellcheck": "false"})
+
+    def format_value(self, value: object) -> str:
+        return ""
+
+
 def text(label: str, *, max_length: int, hint: str = "", required: bool = True, **attributes: str) -> forms.CharField:
     return forms.CharField(
         label=label,

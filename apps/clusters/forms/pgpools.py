@@ -3,15 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django import forms
 from django.conf import settings
 
-from apps.clusters.cluster_wanted import DeliveryWanted, PcpWanted, PgpoolWanted
 from apps.clusters.forms import fields
+from apps.clusters.forms.delivery import DELIVERY_FIELDS, DeliveryFields, typed_delivery
 from apps.clusters.forms.refusals import told
 from apps.clusters.models import PgpoolInstance
+from apps.clusters.registry.cluster_wanted import DeliveryWanted, PcpWanted, PgpoolWanted
 
-Delivery = PgpoolInstance.Delivery
 # Names of the input as stories tell them -> fields here, where those differ.
 _FIELDS = {
     "pcp": "pcp_port",
@@ -19,13 +18,8 @@ _FIELDS = {
     "pcp.user": "pcp_user",
     "pcp.password": "pcp_password",
     "delivery.kind": "delivery",
-    "delivery.path": "path",
     "delivery": "path",
 }
-_DELIVERIES = [
-    (Delivery.OBSERVE.value, "Observe only: never writes"),
-    (Delivery.LOCAL.value, "Local file: weights can be changed from here"),
-]
 
 
 def delivery_directories(organisation_slug: str) -> list[str]:
@@ -37,7 +31,7 @@ def delivery_directories(organisation_slug: str) -> list[str]:
     ]
 
 
-class PgpoolForm(forms.Form):
+class PgpoolForm(DeliveryFields):
     """directories: those that local delivery may write in, named beside the path."""
 
     host = fields.text("Host", max_length=253, placeholder="10.0.4.21")
@@ -47,35 +41,27 @@ class PgpoolForm(forms.Form):
     pcp_port = fields.port("PCP port", required=False, placeholder="9898")
     pcp_user = fields.text("PCP user", max_length=63, required=False)
     pcp_password = fields.secret("PCP password", required=False)
-    delivery = forms.ChoiceField(
-        label="How its pgpool.conf is delivered", choices=_DELIVERIES, widget=forms.Select({"class": "in"})
-    )
-    path = fields.text("Path of pgpool.conf", max_length=1000, required=False, placeholder="/etc/pgpool2/pgpool.conf")
 
     def __init__(self, *args: Any, directories: Sequence[str] = (), number: int = 1, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.number = number
         self.fields["name"].widget.attrs["placeholder"] = f"pgpool-{number}"
         self.fields["path"].help_text = (
-            f"inside {', '.join(directories)}"
+            f"a local file: inside {', '.join(directories)}"
             if directories
-            else "no directory is allowed here yet: LIFEGUARD_LOCAL_DELIVERY_DIRS names them"
+            else "no local directory is allowed here yet: LIFEGUARD_LOCAL_DELIVERY_DIRS names them"
         )
 
     @property
     def is_blank(self) -> bool:
         """A row that was added and never filled in; the port is there from the start."""
-        told = ("host", "name", "az", "pcp_user", "pcp_password", "path")
+        told = ("host", "name", "az", "pcp_user", "pcp_password", "path", "ssh_host", "ssh_user", "text")
         return self.is_bound and not any((self.data.get(self.add_prefix(name)) or "").strip() for name in told)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         self._check_pcp(cleaned)
-        path = cleaned.get("path") or ""
-        if cleaned.get("delivery") == Delivery.LOCAL and "path" in cleaned and not path.startswith("/"):
-            self.add_error("path", "Give the absolute path of pgpool.conf, as /etc/pgpool2/pgpool.conf.")
-        if cleaned.get("delivery") == Delivery.OBSERVE and path:
-            self.add_error("path", "Observe only writes no file: leave the path empty, or choose local file.")
+        self.check_delivery(cleaned)
         return cleaned
 
     def _check_pcp(self, cleaned: dict[str, Any]) -> None:
@@ -92,7 +78,7 @@ class PgpoolForm(forms.Form):
 
     def refuse(self, errors: Mapping[str, str]) -> list[str]:
         """errors: by the story's names, as delivery.path. Gives back those that no field here is for."""
-        return told(self, {_FIELDS.get(name, name): message for name, message in errors.items()})
+        return told(self, {(_FIELDS | DELIVERY_FIELDS).get(name, name): message for name, message in errors.items()})
 
     def wanted(self) -> PgpoolWanted:
         given = self.cleaned_data
@@ -102,7 +88,7 @@ class PgpoolForm(forms.Form):
             name=given["name"],
             az=given["az"],
             pcp=PcpWanted(given["pcp_port"], given["pcp_user"], given["pcp_password"]) if given["pcp_port"] else None,
-            delivery=DeliveryWanted(given["delivery"], given["path"]),
+            delivery=DeliveryWanted.of(self.delivery_given()),
         )
 
 
@@ -115,8 +101,7 @@ class PgpoolChangeForm(PgpoolForm):
             "port": instance.port,
             "pcp_port": instance.pcp_port,
             "pcp_user": instance.pcp_username,
-            "delivery": instance.delivery_kind,
-            "path": instance.delivery_path,
+            **typed_delivery(instance),
         }
         super().__init__(*args, initial=initial, prefix=f"pgpool-{instance.pk}", **kwargs)
         self.instance = instance
@@ -146,6 +131,6 @@ class PgpoolChangeForm(PgpoolForm):
             changed["pcp"] = {"port": given["pcp_port"], "user": given["pcp_user"], "password": given["pcp_password"]}
         elif self.instance.pcp_port and not given["pcp_port"]:
             changed["pcp"] = None
-        if (given["delivery"], given["path"]) != (self.instance.delivery_kind, self.instance.delivery_path):
-            changed["delivery"] = {"kind": given["delivery"], "path": given["path"]}
+        if self.has_new_delivery():
+            changed["delivery"] = self.delivery_given()
         return changed

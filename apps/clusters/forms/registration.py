@@ -7,11 +7,11 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
-from apps.clusters.cluster_wanted import MOST_PGPOOLS, ClusterWanted, too_many
 from apps.clusters.forms import fields
 from apps.clusters.forms.backends import BackendForm
 from apps.clusters.forms.pgpools import PgpoolForm, delivery_directories
 from apps.clusters.forms.refusals import beside, sentence
+from apps.clusters.registry.cluster_wanted import MOST_PGPOOLS, ClusterWanted, too_many
 
 
 class ClusterForm(forms.Form):
@@ -29,6 +29,7 @@ class ClusterForm(forms.Form):
     has_synthetic_azs = forms.BooleanField(
         required=False, label="The zones are made up: everything runs on one machine"
     )
+    is_observe_only = forms.BooleanField(required=False, label="Observe only: never write to any pgpool of it")
 
 
 class RegistrationForm:
@@ -114,6 +115,7 @@ class RegistrationForm:
             password=given["password"],
             sslmode=given["sslmode"],
             has_synthetic_azs=given["has_synthetic_azs"],
+            is_observe_only=given["is_observe_only"],
             pgpools=tuple(each.wanted() for each in self.given_pgpools),
             backends=tuple(each.wanted() for each in self.backends),
         )

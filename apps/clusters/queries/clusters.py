@@ -6,7 +6,9 @@ from typing import TypedDict
 
 from apps.accounts.models import Organisation
 from apps.clusters.models import Cluster, PgpoolInstance
+from apps.clusters.outside.delivery.ssh_keys import fingerprint
 from apps.clusters.queries.health import health_of
+from apps.clusters.queries.pending_restarts import PendingRestartAnswer, pending_by_cluster, pending_restarts
 from apps.clusters.queries.shared_pgpools import Address, Watcher, warnings_of, watchers
 from apps.clusters.queries.sight import BackendSight, InstanceSight, Sight, sight_of, sights_of
 
@@ -16,9 +18,23 @@ class PcpAnswer(TypedDict):
     user: str
 
 
+class SshAnswer(TypedDict):
+    """host_key: the fingerprint of the key that is pinned."""
+
+    host: str
+    port: int
+    user: str
+    host_key: str
+    sudo: bool
+
+
 class DeliveryAnswer(TypedDict):
+    """kind: observe, local, ssh or manual. wait_h: how long a rollout waits for a published file to be applied."""
+
     kind: str
     path: str
+    ssh: SshAnswer | None
+    wait_h: int | None
 
 
 class PgpoolAnswer(TypedDict):
@@ -57,6 +73,7 @@ class ClusterAnswer(TypedDict):
     """state: ok, warn, crit, stale or idle, in words in state_word, explained by reasons.
 
     warnings: what is odd about the registration itself, as a pgpool that another cluster watches too.
+    pending_restarts: values that wait for a restart of a pgpool.
     """
 
     id: int
@@ -68,7 +85,9 @@ class ClusterAnswer(TypedDict):
     state_word: str
     reasons: list[str]
     warnings: list[str]
+    pending_restarts: list[PendingRestartAnswer]
     has_synthetic_azs: bool
+    observe_only: bool
     created_at: datetime
     seen_at: datetime | None
     pgpools: list[PgpoolAnswer]
@@ -76,17 +95,22 @@ class ClusterAnswer(TypedDict):
 
 
 def cluster_answer(*, cluster: Cluster, now: datetime) -> ClusterAnswer:
-    return _answer(sight_of(cluster), now, watchers(organisation_id=cluster.organisation_id))
+    pending = pending_restarts(cluster=cluster)
+    return _answer(sight_of(cluster), now, watchers(organisation_id=cluster.organisation_id), pending)
 
 
 def cluster_answers(*, organisation: Organisation, now: datetime) -> list[ClusterAnswer]:
     """All clusters of the organisation, by name."""
     clusters = Cluster.objects.filter(organisation=organisation).defer("password")
     watching = watchers(organisation_id=organisation.pk)
-    return [_answer(sight, now, watching) for sight in sights_of(clusters.order_by("name", "pk")).values()]
+    sights = sights_of(clusters.order_by("name", "pk"))
+    pending = pending_by_cluster(sights.keys())
+    return [_answer(sight, now, watching, pending.get(pk, [])) for pk, sight in sights.items()]
 
 
-def _answer(sight: Sight, now: datetime, watching: Mapping[Address, list[Watcher]]) -> ClusterAnswer:
+def _answer(
+    sight: Sight, now: datetime, watching: Mapping[Address, list[Watcher]], pending: list[PendingRestartAnswer]
+) -> ClusterAnswer:
     cluster, health = sight.cluster, health_of(sight=sight, now=now)
     return {
         "id": cluster.pk,
@@ -98,7 +122,9 @@ def _answer(sight: Sight, now: datetime, watching: Mapping[Address, list[Watcher
         "state_word": health["word"],
         "reasons": health["reasons"],
         "warnings": warnings_of([one.instance for one in sight.instances], watching),
+        "pending_restarts": pending,
         "has_synthetic_azs": cluster.has_synthetic_azs,
+        "observe_only": cluster.is_observe_only,
         "created_at": cluster.created_at,
         "seen_at": sight.seen_at,
         "pgpools": [_pgpool(one) for one in sight.instances],
@@ -115,7 +141,7 @@ def _pgpool(one: InstanceSight) -> PgpoolAnswer:
         "port": instance.port,
         "az": instance.az,
         "pcp": _pcp(instance),
-        "delivery": {"kind": instance.delivery_kind, "path": instance.delivery_path},
+        "delivery": _delivery(instance),
         "version": instance.version,
         "state": latest.state if latest else "waiting",
         "reason": latest.reason if latest else "not asked yet",
@@ -123,6 +149,28 @@ def _pgpool(one: InstanceSight) -> PgpoolAnswer:
         "probe_ms": latest.probe_ms if latest else None,
         "children_used": latest.children_used if latest else None,
         "children_total": latest.children_total if latest else None,
+    }
+
+
+def _delivery(instance: PgpoolInstance) -> DeliveryAnswer:
+    is_manual = instance.delivery_kind == PgpoolInstance.Delivery.MANUAL
+    return {
+        "kind": instance.delivery_kind,
+        "path": instance.delivery_path,
+        "ssh": _ssh(instance),
+        "wait_h": instance.longest_wait_h if is_manual else None,
+    }
+
+
+def _ssh(instance: PgpoolInstance) -> SshAnswer | None:
+    if instance.delivery_kind != PgpoolInstance.Delivery.SSH:
+        return None
+    return {
+        "host": instance.ssh_host,
+        "port": instance.ssh_port,
+        "user": instance.ssh_username,
+        "host_key": fingerprint(instance.ssh_host_key),
+        "sudo": instance.has_sudo,
     }
 
 

@@ -120,13 +120,13 @@ def distribution_of(*, sight: Sight, window_s: int, now: datetime) -> Distributi
 
 
 def window_start(*, sight: Sight, window_s: int, now: datetime) -> datetime:
-    """The window's start, after the latest change of weights or status: reads from before obeyed other rules."""
+    """The window's start, after the latest change of weights, status or role: reads from before obeyed other rules."""
     asked = now - timedelta(seconds=window_s)
     return min(max(asked, changed_at(sight) or asked), now)
 
 
 def changed_at(sight: Sight) -> datetime | None:
-    """When weights or the status of a backend changed latest, as any pgpool saw it."""
+    """When weights, or the status or role of a backend, changed latest, as any pgpool saw it."""
     return max((at for at in _changes(sight).values() if at is not None), default=None)
 
 
@@ -134,7 +134,7 @@ def _changes(sight: Sight) -> dict[int, datetime | None]:
     """The same for each pgpool by itself."""
     found: dict[int, datetime | None] = {one.instance.pk: None for one in sight.instances}
     for node in sight.nodes:
-        change = max(node.weight_since, node.status_since)
+        change = node.changed_at
         found[node.instance_id] = max(found.get(node.instance_id) or change, change)
     return found
 

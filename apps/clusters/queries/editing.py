@@ -7,6 +7,7 @@ from typing import TypedDict
 from apps.accounts.access import Caller
 from apps.accounts.members import who_may
 from apps.accounts.roles import Role
+from apps.clusters.control import writes
 from apps.clusters.domain.weights import WeightError, as_integers, shares
 from apps.clusters.models import Cluster, ConfigRevision, InstanceLatest, NodeLatest, PgpoolInstance, Rollout
 from apps.clusters.queries.confirmed_weights import just_read_back, revision_in_force
@@ -185,7 +186,9 @@ def _blockers(
         .order_by("pk")
         .values_list("name", flat=True)
     )
-    if observed:
+    if (refusal := writes.why_not(cluster)) is not None:
+        found.append(refusal)
+    elif observed:
         found.append(
             f"{', '.join(observed)}: observe only. Lifeguard never writes there; choose a delivery in Settings."
         )

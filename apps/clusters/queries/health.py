@@ -122,6 +122,9 @@ def _warnings(sight: Sight, *, is_off: bool) -> Iterator[tuple[str, str]]:
             yield "A backend is down", f"{backend.name} is {backend.status}."
     if is_off:
         yield "Off weights", "Reads do not follow the weights."
+    for one in sight.instances:
+        if one.drift:
+            yield "Drifted", f"{one.drift}."
     for backend in sight.backends:
         if backend.is_up and sight.is_lagging(backend):
             yield "A standby lags", f"{_lagging(backend)} is over delay_threshold."

@@ -3,7 +3,7 @@
 from django.http import Http404
 
 from apps.accounts.access import Caller
-from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
+from apps.clusters.models import Backend, BackendOperation, Cluster, ConfigRevision, PgpoolInstance, Rollout
 
 
 def cluster_of(*, caller: Caller, slug: str) -> Cluster:
@@ -36,3 +36,17 @@ def instance_of(*, cluster: Cluster, name: str) -> PgpoolInstance:
     if instance is None:
         raise Http404(f"{cluster.name} has no pgpool {name}.")
     return instance
+
+
+def backend_of(*, cluster: Cluster, node_id: int) -> Backend:
+    backend = cluster.backends.filter(node_id=node_id).first()
+    if backend is None:
+        raise Http404(f"{cluster.name} has no backend {node_id}.")
+    return backend
+
+
+def operation_of(*, cluster: Cluster, pk: int) -> BackendOperation:
+    operation = cluster.backend_operations.select_related("cluster").filter(pk=pk).first()
+    if operation is None:
+        raise Http404(f"{cluster.name} has no operation {pk}.")
+    return operation

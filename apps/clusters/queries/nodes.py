@@ -53,6 +53,11 @@ def nodes_answer(*, cluster: Cluster, now: datetime) -> NodesAnswer:
     return {"nodes": [_node(one) for one in sight_of(cluster).backends], "at": now}
 
 
+def node_answer(*, cluster: Cluster, node_id: int) -> NodeAnswer:
+    """One backend that the cluster has."""
+    return next(_node(one) for one in sight_of(cluster).backends if one.backend.node_id == node_id)
+
+
 def _node(one: BackendSight) -> NodeAnswer:
     backend, latest = one.backend, one.latest
     return {

@@ -9,6 +9,7 @@ from apps.clusters.history import window_counts
 from apps.clusters.models import Cluster, ClusterEvent, InstanceLatest
 from apps.clusters.queries.distribution import DistributionAnswer, InstanceDistribution, NodeShare, distribution_of
 from apps.clusters.queries.health import TROUBLE_AFTER_S, Freshness, Health, freshness_of, health_of
+from apps.clusters.queries.pending_restarts import PendingRestartAnswer, pending_restarts
 from apps.clusters.queries.sight import BackendSight, InstanceSight, Sight, sight_of
 
 
@@ -71,6 +72,8 @@ class Overview(TypedDict):
     lacks_azs: str
     cache: CacheFigures
     versions: str
+    pending_restarts: list[PendingRestartAnswer]
+    is_drifted: bool
 
 
 class EventAnswer(TypedDict):
@@ -110,6 +113,8 @@ def overview(*, cluster: Cluster, window_s: int, now: datetime) -> Overview:
         "lacks_azs": _lacks_azs(instances, backends),
         "cache": _cache(cluster, now - timedelta(seconds=window_s), now),
         "versions": _versions(sight),
+        "pending_restarts": pending_restarts(cluster=cluster),
+        "is_drifted": any(one.drift for one in sight.instances),
     }
 
 

@@ -4,18 +4,21 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TypedDict
 
+from apps.clusters.control.weight_change import PreviewLine, changed_lines, preview_lines
 from apps.clusters.domain import pgpool_conf
 from apps.clusters.domain.pgpool_conf import ConfigSyntaxError, IncludeUnsupported
 from apps.clusters.models import Cluster, ConfigRevision, RevisionFile, Rollout
 from apps.clusters.queries import weight_words
 from apps.clusters.queries.weight_words import backend_names
-from apps.clusters.weight_change import PreviewLine, changed_lines, preview_lines
 
 Weights = dict[str, dict[str, float]]
 
 
 class RevisionAnswer(TypedDict):
-    """weights: instance name -> node_id -> weight; weights_text: as shares; rollouts: ids of those that carried it."""
+    """weights: instance name -> node_id -> weight; weights_text: as shares; rollouts: ids of those that carried it.
+
+    parameters: names but weights that it changes or confirms.
+    """
 
     id: int
     number: int
@@ -27,6 +30,8 @@ class RevisionAnswer(TypedDict):
     weights: Weights
     weights_text: str
     integers_text: str
+    parameters: list[str]
+    parameters_text: str
     rollouts: list[int]
 
 
@@ -84,9 +89,9 @@ def rollout_diffs(*, rollout: Rollout, is_back: bool = False) -> list[FileDiff]:
     """What the rollout carries to each pgpool against what was found there; is_back: what rolling it back would."""
     files = [step.file for step in rollout.steps.select_related("file").order_by("position")]
     return [
-        _diff(file.instance_name, file.text, file.base_text)
+        file_diff(file.instance_name, file.text, file.base_text)
         if is_back
-        else _diff(file.instance_name, file.base_text, file.text)
+        else file_diff(file.instance_name, file.base_text, file.text)
         for file in files
     ]
 
@@ -103,6 +108,8 @@ def _revision(revision: ConfigRevision, names: weight_words.Names) -> RevisionAn
         "weights": revision.weights,
         "weights_text": weight_words.shares_text(revision.weights, names),
         "integers_text": weight_words.integers_text(revision.weights),
+        "parameters": revision.parameter_names,
+        "parameters_text": weight_words.names_text(revision.parameter_names),
         "rollouts": sorted(rollout.pk for rollout in revision.rollouts.all()),
     }
 
@@ -128,12 +135,13 @@ def _changes(file: RevisionFile, earlier: RevisionFile | None) -> list[RevisionC
 
 def _file(file: RevisionFile, earlier: RevisionFile | None) -> RevisionFileAnswer:
     return {
-        **_diff(file.instance_name, file.base_text if earlier is None else earlier.text, file.text),
+        **file_diff(file.instance_name, file.base_text if earlier is None else earlier.text, file.text),
         "compared_with": None if earlier is None else earlier.revision.number,
         "text": pgpool_conf.mask_secrets(file.text),
     }
 
 
-def _diff(instance_name: str, before: str, after: str) -> FileDiff:
+def file_diff(instance_name: str, before: str, after: str) -> FileDiff:
+    """One pgpool.conf against another, secrets masked."""
     lines: Sequence[PreviewLine] = preview_lines(before, after)
     return {"instance": instance_name, "changed_lines": changed_lines(lines), "lines": list(lines)}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TypedDict
 
-from apps.clusters.convergence import ConvergedNode, Finding
+from apps.clusters.control.convergence import ConvergedNode, Finding
 from apps.clusters.domain.weights import WeightError, shares
 from apps.clusters.queries.rollouts import RolloutAnswer
 

@@ -1,28 +1,35 @@
 """How a rollout is told to people."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from apps.clusters.convergence import Finding
+from apps.clusters.control import writes
+from apps.clusters.control.convergence import GIVE_UP_AFTER, Finding
 from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
 from apps.clusters.domain.routing import RoutingState
 from apps.clusters.domain.routing_words import listed
-from apps.clusters.models import Rollout, RolloutStep
+from apps.clusters.domain.verification import TruthState
+from apps.clusters.models import Rollout, RolloutStep, WritesSwitch
 from apps.clusters.queries.superseded import Newer
 
 _State = Rollout.State
 
 
-def sentence(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
-    """The headline: what this rollout has come to."""
+def sentence(
+    rollout: Rollout, steps: Sequence[RolloutStep], stop: WritesSwitch | None = None, *, ended: str = ""
+) -> str:
+    """The headline: what this rollout has come to. stop: what keeps it from writing now; ended: as reads_ended."""
     pgpools = _counted(len(steps))
     verified = sum(step.state == RolloutStep.State.VERIFIED for step in steps)
+    if rollout.state in Rollout.ACTIVE and stop is not None:
+        return f"Waiting. {writes.words(stop)} It goes on when they are allowed again."
     if rollout.state in Rollout.ACTIVE:
         return _under_way(rollout, steps, verified)
     if rollout.state == _State.VERIFIED:
         if rollout.converged_at is not None:
-            return f"Verified on {pgpools}, and the reads {_standing(rollout.convergence)}."
-        return f"Verified on {pgpools}. The reads follow as sessions turn over."
+            return f"Verified on {pgpools}{_with_waiting(steps)}, and the reads {_standing(rollout.convergence)}."
+        return f"Verified on {pgpools}{_with_waiting(steps)}. {ended or _READS_TO_COME}"
     if rollout.state == _State.ROLLED_BACK:
         if _is_all_as_before(steps):
             return "Halted. There was nothing to take back: the files were already so."
@@ -35,6 +42,42 @@ def sentence(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
     if verified:
         return f"Failed on {listed([step.instance_name for step in steps if step.state == 'failed'])}."
     return "Failed before anything was written."
+
+
+def _with_waiting(steps: Sequence[RolloutStep]) -> str:
+    """, with 2 values waiting for a restart"""
+    names = {name for step in steps for name in _waiting(step.receipt)}
+    return f", with {len(names)} value{'s' * (len(names) != 1)} waiting for a restart" if names else ""
+
+
+def _waiting(receipt: Mapping[str, Any]) -> list[str]:
+    parameters = (receipt.get("read_back") or {}).get("parameters", [])
+    return [one["name"] for one in parameters if one["state"] == TruthState.PENDING_RESTART]
+
+
+def pending_text(receipt: Mapping[str, Any]) -> str:
+    """What was in the file but not in use when it was read back; empty if nothing was."""
+    names = _waiting(receipt)
+    return f"{listed(names)} {'wait' if len(names) > 1 else 'waits'} for a restart" if names else ""
+
+
+_READS_TO_COME = "The reads follow as sessions turn over."
+
+
+def reads_ended(rollout: Rollout, *, is_superseded: bool, now: datetime) -> str:
+    """Why nobody waits for the reads of a verified rollout to follow; empty while somebody does, or they did."""
+    if rollout.state != _State.VERIFIED or rollout.converged_at is not None or rollout.finished_at is None:
+        return ""
+    if not rollout.revision.moves_reads:
+        return "This change does not move reads."
+    is_late = now - rollout.finished_at > GIVE_UP_AFTER
+    if not is_superseded and not is_late:
+        return ""
+    finding = rollout.convergence
+    missing = None if finding is None else finding["missing_sessions"]
+    needed = f"; it needed about {missing:,} more sessions" if missing else ""
+    until = "before the next change" if is_superseded else "within an hour"
+    return f"The reads were not seen to follow {until}{needed}."
 
 
 def _standing(finding: Finding | None) -> str:
@@ -139,8 +182,14 @@ def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) ->
     if rollout.state == _State.PENDING:
         return f"Waiting for a worker to carry revision {rollout.revision.number} to {_counted(len(steps))}."
     if rollout.state == _State.PAUSED:
-        return f"Paused: {verified} of {_counted(len(steps))} verified."
-    return f"Rolling out: {verified} of {_counted(len(steps))} verified."
+        whom = f" by {rollout.paused_by_name}" if rollout.paused_by_name else ""
+        why = f" {rollout.pause_reason}" if rollout.pause_reason else ""
+        return f"Paused{whom}: {verified} of {_counted(len(steps))} verified.{why}"
+    if rollout.hold_ends_at is not None:
+        return f"Watching before the next follow: {verified} of {_counted(len(steps))} verified."
+    waiting = [step.instance_name for step in steps if step.waiting_for]
+    waits = f"; {listed(waiting)} {'wait' if len(waiting) > 1 else 'waits'}" if waiting else ""
+    return f"Rolling out: {verified} of {_counted(len(steps))} verified{waits}."
 
 
 def _counted(pgpools: int) -> str:

@@ -8,13 +8,15 @@ from django.db.models import QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters import revisions, rollout_rows, rollout_steps
-from apps.clusters.convergence import Convergence, Finding
+from apps.clusters.control import revisions, rollout_rows, rollout_steps, writes
+from apps.clusters.control.convergence import Convergence, Finding
 from apps.clusters.domain import pgpool_conf, rollout_plan
-from apps.clusters.domain.rollout_plan import Action, Finish, Wait
-from apps.clusters.models import Cluster, PgpoolInstance, Rollout, RolloutStep
+from apps.clusters.domain.rollout_plan import Action, Finish, Hold, Wait
+from apps.clusters.domain.rollout_waves import stored_plan
+from apps.clusters.models import Cluster, PgpoolInstance, Rollout, RolloutStep, WritesSwitch
 from apps.clusters.queries import rollout_words, weight_words
-from apps.clusters.queries.superseded import Newer, newer_rollouts
+from apps.clusters.queries.rollout_plans import PlanAnswer, plan_answer, plan_text
+from apps.clusters.queries.superseded import Newer, latest_touching, newer_rollouts
 from apps.clusters.queries.weight_words import backend_names
 
 Weights = dict[str, dict[str, float]]
@@ -25,8 +27,9 @@ class StepAnswer(TypedDict):
 
     is_as_before: the new file is the old one, byte for byte.
     doing: what a worker does there now, empty elsewhere; given_up_at: when it stops trying at the latest, where it is
-    time that ends it. converged: do the reads that this pgpool sent since it was verified follow; convergence: the
-    evidence, null until it was judged.
+    time that ends it. waiting_for: what the next action waits for without failing, empty elsewhere.
+    pending_text: what waits for a restart of this pgpool. converged: do the reads that it sent since it was verified
+    follow; convergence: the evidence, null until it was judged.
     """
 
     instance: str
@@ -40,6 +43,8 @@ class StepAnswer(TypedDict):
     is_touched: bool
     is_as_before: bool
     error: str
+    waiting_for: str
+    waiting_since: datetime | None
     written_at: datetime | None
     reloaded_at: datetime | None
     verified_at: datetime | None
@@ -48,6 +53,7 @@ class StepAnswer(TypedDict):
     converged: bool
     convergence: Finding | None
     reads_text: str
+    pending_text: str
     receipt: dict[str, Any]
 
 
@@ -61,6 +67,9 @@ class LogLine(TypedDict):
 class RolloutAnswer(TypedDict):
     """state: is the configuration verified; converged: do the reads follow.
 
+    hold_ends_at: when the pgpools of the next wave follow, null while nothing is held. paused_by: empty for its guards.
+    parameters: names but weights that it changes or confirms. moves_reads: whether it can be seen in the reads at all.
+    reads_ended: why nobody waits for the reads to follow any more, empty while somebody does.
     weights_text, change_text, rollback_text: shares of new sessions; integers_text: backend_weight in pgpool.conf.
     Lists leave out the log and all of before.
     """
@@ -70,6 +79,10 @@ class RolloutAnswer(TypedDict):
     cluster_name: str
     state: str
     sentence: str
+    parameters: list[str]
+    parameters_text: str
+    moves_reads: bool
+    reads_ended: str
     converged: bool
     converged_at: datetime | None
     convergence: Convergence | None
@@ -83,6 +96,15 @@ class RolloutAnswer(TypedDict):
     halt_reason: str
     is_halting: bool
     is_cancel_requested: bool
+    plan: PlanAnswer
+    plan_text: str
+    hold_started_at: datetime | None
+    hold_ends_at: datetime | None
+    paused_at: datetime | None
+    paused_by: str
+    pause_reason: str
+    can_pause: bool
+    can_resume: bool
     weights_before: Weights | None
     weights_after: Weights
     weights_before_text: str
@@ -104,7 +126,9 @@ def rollout_answer(*, rollout: Rollout, caller: Caller, now: datetime) -> Rollou
     current = _whole(Rollout.objects.filter(pk=rollout.pk)).get()
     has_active = current.cluster_id in _busy([current.cluster_id])
     newer = newer_rollouts([current]).get(current.pk)
-    answer = _answer(current, caller, has_active=has_active, newer=newer, now=now)
+    stop = writes.stop_in_force(caller.organisation.pk)
+    latest = latest_touching([current.cluster_id])
+    answer = _answer(current, caller, has_active=has_active, newer=newer, stop=stop, latest=latest, now=now)
     before, names = _weights_before(current), backend_names(cluster=current.cluster)
     answer["weights_before"], answer["weights_before_text"] = before, weight_words.shares_text(before, names)
     answer["change_text"] = weight_words.change_text(before, current.revision.weights, names)
@@ -137,8 +161,18 @@ def _page(
     rollouts = list(_whole(found).order_by("-pk")[:limit])
     busy = _busy({rollout.cluster_id for rollout in rollouts})
     newer = newer_rollouts(rollouts)
+    stop = writes.stop_in_force(caller.organisation.pk) if busy else None
+    latest = latest_touching({rollout.cluster_id for rollout in rollouts})
     return [
-        _answer(rollout, caller, has_active=rollout.cluster_id in busy, newer=newer.get(rollout.pk), now=now)
+        _answer(
+            rollout,
+            caller,
+            has_active=rollout.cluster_id in busy,
+            newer=newer.get(rollout.pk),
+            stop=stop,
+            latest=latest,
+            now=now,
+        )
         for rollout in rollouts
     ]
 
@@ -153,20 +187,37 @@ def _busy(cluster_ids: Iterable[int]) -> set[int]:
     return set(active.values_list("cluster_id", flat=True))
 
 
-def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, newer: Newer | None, now: datetime) -> RolloutAnswer:
+def _answer(
+    rollout: Rollout,
+    caller: Caller,
+    *,
+    has_active: bool,
+    newer: Newer | None,
+    stop: WritesSwitch | None,
+    latest: Mapping[int, int],
+    now: datetime,
+) -> RolloutAnswer:
     steps = sorted(rollout.steps.all(), key=lambda step: step.position)
     is_active = rollout.state in Rollout.ACTIVE
     may_operate = caller.may(Role.OPERATOR)
     can_roll_back = may_operate and not has_active and newer is None and _can_be_taken_back(rollout, steps)
+    plan, is_paused = stored_plan(rollout.plan), rollout.state == Rollout.State.PAUSED
     can_cancel = may_operate and is_active and not rollout.is_cancel_requested
     findings: Mapping[str, Finding] = (rollout.convergence or {}).get("instances", {})
-    action = rollout_plan.next_action(rollout_rows.view_of(rollout, steps)) if is_active else Wait()
+    is_moving = is_active and stop is None
+    is_superseded = rollout.pk < latest.get(rollout.cluster_id, 0)
+    reads_ended = rollout_words.reads_ended(rollout, is_superseded=is_superseded, now=now)
+    actions = rollout_plan.next_actions(rollout_rows.view_of(rollout, steps)) if is_moving else ()
     return {
         "id": rollout.pk,
         "cluster": rollout.cluster.slug,
         "cluster_name": rollout.cluster.name,
         "state": rollout.state,
-        "sentence": rollout_words.sentence(rollout, steps),
+        "sentence": rollout_words.sentence(rollout, steps, stop, ended=reads_ended),
+        "parameters": rollout.revision.parameter_names,
+        "parameters_text": weight_words.names_text(rollout.revision.parameter_names),
+        "moves_reads": rollout.revision.moves_reads,
+        "reads_ended": reads_ended,
         "converged": rollout.converged_at is not None,
         "converged_at": rollout.converged_at,
         "convergence": rollout.convergence,
@@ -180,6 +231,15 @@ def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, newer: Newer 
         "halt_reason": rollout.halt_reason,
         "is_halting": rollout.is_halting,
         "is_cancel_requested": rollout.is_cancel_requested,
+        "plan": plan_answer(plan),
+        "plan_text": plan_text(plan),
+        "hold_started_at": rollout.hold_started_at,
+        "hold_ends_at": rollout.hold_ends_at,
+        "paused_at": rollout.paused_at,
+        "paused_by": rollout.paused_by_name,
+        "pause_reason": rollout.pause_reason,
+        "can_pause": can_cancel and not is_paused and not rollout.is_halting,
+        "can_resume": can_cancel and is_paused,
         "weights_before": None,
         "weights_after": rollout.revision.weights,
         "weights_before_text": "",
@@ -192,7 +252,7 @@ def _answer(rollout: Rollout, caller: Caller, *, has_active: bool, newer: Newer 
         "can_roll_back": can_roll_back,
         "can_cancel": can_cancel,
         "way_back": rollout_words.way_back(rollout, steps, has_active=has_active, newer=newer),
-        "steps": [_step(step, action, findings.get(step.instance_name), now) for step in steps],
+        "steps": [_step(step, actions, findings.get(step.instance_name), now) for step in steps],
         "log": [],
     }
 
@@ -202,10 +262,11 @@ def _can_be_taken_back(rollout: Rollout, steps: Sequence[RolloutStep]) -> bool:
     return is_over and any(step.is_touched for step in steps) and all(step.instance is not None for step in steps)
 
 
-def _step(step: RolloutStep, action: Action, finding: Finding | None, now: datetime) -> StepAnswer:
-    """action: what the rollout does now, to this step or another."""
+def _step(step: RolloutStep, actions: Sequence[Action], finding: Finding | None, now: datetime) -> StepAnswer:
+    """actions: what the rollout does now, to this step and others."""
     instance: PgpoolInstance | None = step.instance
-    at_work = None if isinstance(action, Wait | Finish) or action.step.position != step.position else action
+    steps = (action for action in actions if not isinstance(action, Wait | Hold | Finish))
+    at_work = next((action for action in steps if action.step.position == step.position), None)
     given_up_at = None if at_work is None else rollout_steps.given_up_at(step, at_work)
     return {
         "instance": step.instance_name,
@@ -219,6 +280,8 @@ def _step(step: RolloutStep, action: Action, finding: Finding | None, now: datet
         "is_touched": step.is_touched,
         "is_as_before": rollout_words.is_as_before(step),
         "error": step.error,
+        "waiting_for": step.waiting_for,
+        "waiting_since": step.waiting_since,
         "written_at": step.written_at,
         "reloaded_at": step.reloaded_at,
         "verified_at": step.verified_at,
@@ -227,6 +290,7 @@ def _step(step: RolloutStep, action: Action, finding: Finding | None, now: datet
         "converged": finding is not None and finding["converged_at"] is not None,
         "convergence": finding,
         "reads_text": rollout_words.reads_text(finding),
+        "pending_text": rollout_words.pending_text(step.receipt),
         "receipt": step.receipt,
     }
 

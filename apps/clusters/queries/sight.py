@@ -4,7 +4,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from apps.clusters.models import Backend, BackendLatest, Cluster, InstanceLatest, NodeLatest, PgpoolInstance
+from apps.clusters.domain import drift_words
+from apps.clusters.models import (
+    Backend,
+    BackendLatest,
+    Cluster,
+    InstanceConfig,
+    InstanceLatest,
+    NodeLatest,
+    PgpoolInstance,
+)
 
 # pgpool calls a backend "waiting" that is up and has no pooled connection yet.
 UP = {"up", "waiting"}
@@ -12,10 +21,11 @@ UP = {"up", "waiting"}
 
 @dataclass(frozen=True)
 class InstanceSight:
-    """A pgpool and what was seen of it; latest is None until it is first polled."""
+    """A pgpool and what was seen of it; latest is None until it is first polled. drift: how its file was edited."""
 
     instance: PgpoolInstance
     latest: InstanceLatest | None
+    drift: str = ""
 
     @property
     def is_answering(self) -> bool:
@@ -115,9 +125,11 @@ def sights_of(clusters: Iterable[Cluster]) -> Mapping[int, Sight]:
     """Cluster id -> what was seen of it."""
     known = {cluster.pk: cluster for cluster in clusters}
     instances: dict[int, list[InstanceSight]] = {pk: [] for pk in known}
-    pgpools = PgpoolInstance.objects.filter(cluster__in=known).select_related("latest").defer("pcp_password")
-    for instance in pgpools.order_by("name", "pk"):
-        instances[instance.cluster_id].append(InstanceSight(instance, getattr(instance, "latest", None)))
+    pgpools = PgpoolInstance.objects.filter(cluster__in=known).select_related("latest", "config")
+    files = ("config__file_text", "config__first_text", "config__running")
+    for instance in pgpools.defer("pcp_password", *files).order_by("name", "pk"):
+        latest: InstanceLatest | None = getattr(instance, "latest", None)
+        instances[instance.cluster_id].append(InstanceSight(instance, latest, _drift(instance)))
     nodes: dict[tuple[int, int], list[NodeLatest]] = {}
     seen = NodeLatest.objects.filter(instance__cluster__in=known).select_related("instance")
     for node in seen.defer("instance__pcp_password").order_by("instance__name", "instance_id"):
@@ -127,3 +139,10 @@ def sights_of(clusters: Iterable[Cluster]) -> Mapping[int, Sight]:
         found = nodes.get((backend.cluster_id, backend.node_id), [])
         backends[backend.cluster_id].append(BackendSight(backend, getattr(backend, "latest", None), found))
     return {pk: Sight(cluster, instances[pk], backends[pk]) for pk, cluster in known.items()}
+
+
+def _drift(instance: PgpoolInstance) -> str:
+    config: InstanceConfig | None = getattr(instance, "config", None)
+    if config is None or config.state != InstanceConfig.State.DRIFTED:
+        return ""
+    return drift_words.headline(instance.name, config.differences)

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import Max, OuterRef, Subquery
 
 from apps.clusters.models import Rollout, RolloutStep
 
@@ -16,6 +16,12 @@ class Newer:
 
     rollout_id: int
     names: tuple[str, ...]
+
+
+def latest_touching(cluster_ids: Collection[int]) -> dict[int, int]:
+    """Cluster id -> the latest rollout that wrote to one of its pgpools."""
+    steps = RolloutStep.objects.filter(rollout__cluster__in=cluster_ids, is_touched=True)
+    return dict(steps.values_list("rollout__cluster").annotate(latest=Max("rollout")).order_by())
 
 
 def newer_rollouts(rollouts: Collection[Rollout]) -> dict[int, Newer]:

@@ -1,6 +1,6 @@
 """Weights in words: plain shares of new sessions by the names of the backends; the integers are said beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from apps.clusters.domain.weights import WeightError, shares
 from apps.clusters.models import Cluster
@@ -10,6 +10,7 @@ Weights = Mapping[str, Mapping[str, float]]
 Names = Mapping[int, str]
 
 _LEAST_SHOWN = 0.0005
+MOST_NAMED = 4
 
 
 def backend_names(*, cluster: Cluster) -> dict[int, str]:
@@ -28,6 +29,12 @@ def change_text(before: Weights, after: Weights, names: Names) -> str:
     return _said_once(
         {instance: _change(before.get(instance, {}), by_node, names) for instance, by_node in after.items()}
     )
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Parameters in a line: max_pool, port and 3 more."""
+    shown = ", ".join(names[:MOST_NAMED])
+    return f"{shown} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else shown
 
 
 def integers_text(weights: Weights) -> str:

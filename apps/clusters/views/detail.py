@@ -12,8 +12,10 @@ from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
+from apps.clusters.queries.drafts import draft_bar
 from apps.clusters.queries.overview import EventAnswer, Overview, events, overview
 from apps.clusters.queries.revision_history import revision_answers, revision_detail
+from apps.clusters.queries.role_weights import proposed
 from apps.clusters.queries.rollouts import rollout_answers
 
 # What people choose between on the overview: seconds -> words.
@@ -22,6 +24,7 @@ VERDICT_WINDOW_S = 300
 # What replication lag is drawn in: of ?lag= -> words.
 LAG_UNITS = {"seconds": "Lag in seconds", "bytes": "bytes"}
 _EVENTS_ON_CHARTS = 8
+_TABS_OF_DRAFTS = {"configuration", "weights"}
 
 
 class ChartEvent(TypedDict):
@@ -46,10 +49,12 @@ def chosen_lag_unit(request: HttpRequest) -> str:
 
 def cluster_context(caller: Caller, cluster: Cluster, tab: str) -> dict[str, Any]:
     """What the head of every page of a cluster needs."""
+    may_operate = caller.may(Role.OPERATOR)
     return {
         "cluster": cluster,
         "tab": tab,
-        "may_operate": caller.may(Role.OPERATOR),
+        "draft_bar": draft_bar(caller=caller, cluster=cluster) if may_operate and tab in _TABS_OF_DRAFTS else None,
+        "may_operate": may_operate,
         "may_admin": caller.may(Role.ADMIN),
     }
 
@@ -66,6 +71,7 @@ def cluster_overview(request: HttpRequest, caller: Caller, slug: str) -> HttpRes
         {
             **cluster_context(caller, cluster, "overview"),
             "seen": seen,
+            "by_role": proposed(cluster=cluster, now=timezone.now()),
             "windows": WINDOWS,
             "window_s": chosen_window(request),
             "lag_units": LAG_UNITS,
@@ -83,7 +89,7 @@ def cluster_now(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse
     """What of the overview changes with every poll."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     seen = overview(cluster=cluster, window_s=VERDICT_WINDOW_S, now=timezone.now())
-    context = {"seen": seen, "is_fragment": True}
+    context = {"seen": seen, "is_fragment": True, "by_role": proposed(cluster=cluster, now=timezone.now())}
     return render(request, "clusters/_now.html", {**cluster_context(caller, cluster, "overview"), **context})
 
 

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
-from apps.clusters import registration
-from apps.clusters.connection_test import test_connection
 from apps.clusters.forms.registration import RegistrationForm
 from apps.clusters.queries.shared_pgpools import warnings_of, watchers
+from apps.clusters.registry import registration
+from apps.clusters.registry.connection_test import test_connection
 from apps.clusters.views.report import ShownBackend, shown
 
 

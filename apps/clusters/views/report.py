@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from apps.clusters.connection_test import ConnectionReport, Discovered, DiscoveredBackend, ReportStep
 from apps.clusters.forms.backends import BackendForm
+from apps.clusters.registry.connection_test import ConnectionReport, Discovered, DiscoveredBackend, ReportStep
 
 STEP_WORDS = {
     "resolve": "Name resolution",
@@ -16,6 +16,11 @@ STEP_WORDS = {
     "show": "SHOW",
     "pcp": "PCP",
     "numbering": "Backends numbered alike",
+    "ssh_host": "SSH: host",
+    "ssh_host_key": "SSH: host key",
+    "ssh_account": "SSH: account",
+    "ssh_script": "SSH: script",
+    "ssh_dry_run": "SSH: pgpool parses it",
     "delivery": "Delivery of pgpool.conf",
     "shared": "Watched once",
 }

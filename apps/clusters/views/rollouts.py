@@ -1,10 +1,10 @@
-"""Pages of rollouts: one with its matrix and log, the list of the organisation, roll back, cancel."""
+"""Pages of rollouts: one with its matrix and log, the list of the organisation, roll back, cancel, pause."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -13,9 +13,10 @@ from apps.accounts.access import Caller, page
 from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
-from apps.clusters import rollouts, weight_change
+from apps.clusters.control import rollout_holds, rollouts, weight_change
 from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup
+from apps.clusters.queries.receipts import receipts_answer
 from apps.clusters.queries.revision_history import rollout_diffs
 from apps.clusters.queries.rollout_reads import reads_groups
 from apps.clusters.queries.rollouts import organisation_rollouts, rollout_answer
@@ -41,6 +42,17 @@ def rollout_detail(request: HttpRequest, caller: Caller, pk: int) -> HttpRespons
 
 @require_GET
 @page()
+def rollout_receipts(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
+    """The receipts as a file, to keep beside a change request."""
+    answer = JsonResponse(
+        receipts_answer(rollout=lookup.rollout_of(caller=caller, pk=pk)), json_dumps_params={"indent": 2}
+    )
+    answer["Content-Disposition"] = f'attachment; filename="rollout-{pk}-receipts.json"'
+    return answer
+
+
+@require_GET
+@page()
 def rollout_now(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     """What of the page changes while the rollout goes on."""
     return _answer(request, caller, pk, "clusters/_rollout_now.html")
@@ -52,6 +64,7 @@ def _answer(
     rollout = lookup.rollout_of(caller=caller, pk=pk)
     answer = rollout_answer(rollout=rollout, caller=caller, now=timezone.now())
     context = {**cluster_context(caller, rollout.cluster, "history"), "rollout": answer, **(extra or {})}
+    context["receipts"] = receipts_answer(rollout=rollout)
     context["reads"] = reads_groups(answer, backend_names(cluster=rollout.cluster))
     return render(request, template, {**context, "is_active": rollout.state in Rollout.ACTIVE})
 
@@ -85,9 +98,25 @@ def _rollback_page(request: HttpRequest, caller: Caller, pk: int) -> HttpRespons
 @require_POST
 @page(Role.OPERATOR)
 def rollout_cancel(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
+    return _changed(request, caller, pk, rollouts.cancel)
+
+
+@require_POST
+@page(Role.OPERATOR)
+def rollout_pause(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
+    return _changed(request, caller, pk, rollout_holds.pause)
+
+
+@require_POST
+@page(Role.OPERATOR)
+def rollout_resume(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
+    return _changed(request, caller, pk, rollout_holds.resume)
+
+
+def _changed(request: HttpRequest, caller: Caller, pk: int, change: Callable[..., object]) -> HttpResponse:
     rollout = lookup.rollout_of(caller=caller, pk=pk)
     try:
-        rollouts.cancel(caller=caller, rollout=rollout, now=timezone.now())
-    except rollouts.RolloutRefused as error:
+        change(caller=caller, rollout=rollout, now=timezone.now())
+    except (rollouts.RolloutRefused, rollout_holds.PauseRefused) as error:
         messages.error(request, str(error))
     return see_other("rollout", organisation=caller.organisation.slug, pk=pk)

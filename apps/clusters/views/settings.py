@@ -12,15 +12,15 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
-from apps.clusters import registry_changes
-from apps.clusters.forms.changes import CredentialsForm, NameForm, PlacesForm, RemovalForm
+from apps.clusters.forms.changes import CredentialsForm, NameForm, ObserveForm, PlacesForm, RemovalForm
 from apps.clusters.forms.pgpools import PgpoolChangeForm, delivery_directories
 from apps.clusters.forms.refusals import sentence
 from apps.clusters.models import Cluster, PgpoolInstance
 from apps.clusters.queries import lookup
 from apps.clusters.queries.shared_pgpools import warnings_of, watchers
-from apps.clusters.registration import RegistrationRefused
-from apps.clusters.registry_changes import RegistryConflict
+from apps.clusters.registry import observe_only, registry_changes
+from apps.clusters.registry.registration import RegistrationRefused
+from apps.clusters.registry.registry_changes import RegistryConflict
 from apps.clusters.views.settings_page import new_pgpool_form, settings_page
 
 
@@ -105,6 +105,31 @@ def remove_pgpool(request: HttpRequest, caller: Caller, slug: str, pk: int) -> H
         return settings_page(request, caller, cluster, {"refusals": [sentence(str(error))]}, status=409)
     messages.success(request, f"{instance.name} is no longer watched. It and its pgpool.conf stay as they are.")
     return _done(caller, cluster)
+
+
+@require_POST
+@page(Role.ADMIN)
+def observe_cluster(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """Observe only from now on, which has to be confirmed; or, with do=change, no longer."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    is_observe_only = request.POST.get("do") != "change"
+    form = ObserveForm(request.POST if is_observe_only else None, expected=cluster.slug, prefix="observe")
+
+    def switch() -> None:
+        observe_only.set_for_cluster(
+            caller=caller,
+            cluster=cluster,
+            is_observe_only=is_observe_only,
+            confirm=form.cleaned_data["confirm"] if is_observe_only else "",
+            now=timezone.now(),
+        )
+
+    if not is_observe_only:
+        switch()
+        messages.success(request, "Changes are possible again, once every pgpool has a delivery.")
+        return _done(caller, cluster)
+    done = f"{cluster.name} is observe only. How its files were delivered is forgotten."
+    return _attempt(request, caller, cluster, ("observing", form), switch, done)
 
 
 @require_POST

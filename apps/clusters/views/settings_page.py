@@ -10,7 +10,7 @@ from django.shortcuts import render
 from apps.accounts.access import Caller
 from apps.accounts.members import who_may
 from apps.accounts.roles import Role
-from apps.clusters.forms.changes import CredentialsForm, NameForm, PlacesForm, RemovalForm
+from apps.clusters.forms.changes import CredentialsForm, NameForm, ObserveForm, PlacesForm, RemovalForm
 from apps.clusters.forms.pgpools import PgpoolChangeForm, PgpoolForm, delivery_directories
 from apps.clusters.models import Cluster, InstanceLatest, PgpoolInstance
 from apps.clusters.queries.sight import InstanceSight, sight_of
@@ -68,6 +68,7 @@ def _forms(caller: Caller, cluster: Cluster) -> dict[str, Any]:
         "credentials": CredentialsForm(initial={"username": cluster.username, "sslmode": cluster.sslmode}),
         "places": PlacesForm(None, cluster=cluster),
         "new_pgpool": new_pgpool_form(None, cluster, directories),
+        "observing": ObserveForm(expected=cluster.slug, prefix="observe"),
         "removal": RemovalForm(expected=cluster.slug),
     }
 

@@ -13,9 +13,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
-from apps.clusters import weight_change
+from apps.clusters.control import weight_change
+from apps.clusters.domain.rollout_waves import PlanError
 from apps.clusters.domain.weights import WeightError, parse_weight_texts, shares
 from apps.clusters.forms.refusals import sentence
+from apps.clusters.forms.rollout_plans import plan_of, plan_refusal
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.queries.editing import editor
@@ -39,7 +41,7 @@ def weights_preview(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     context: dict[str, Any] = cluster_context(caller, cluster, "weights")
     try:
-        weights = _weights(request.POST, cluster)
+        weights = weights_in_form(request.POST, cluster)
         context["preview"] = weight_change.preview(cluster=cluster, weights=weights, per_instance=None)
     except (WeightError, weight_change.WeightsRefused) as error:
         context["refusal"] = _refusal(error, cluster)
@@ -50,24 +52,26 @@ def weights_preview(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
 
 def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpResponse:
     caller.require(Role.OPERATOR)
-    note = request.POST.get("note", "")
+    note, plan = request.POST.get("note", ""), plan_of(request.POST)
+    given = {"note": note, "plan": plan}
     try:
         rollout = weight_change.request_weights(
             caller=caller,
             cluster=cluster,
-            weights=_weights(request.POST, cluster),
+            weights=weights_in_form(request.POST, cluster),
             per_instance=None,
             note=note,
             base=request.POST.get("base", weight_change.KNOWN),
+            plan=plan,
             now=timezone.now(),
         )
     except weight_change.RolloutRunning as error:
         messages.warning(request, _refusal(error, cluster))
         return see_other("rollout", organisation=caller.organisation.slug, pk=error.rollout_id)
     except weight_change.BaseChanged as error:
-        return _editor_page(request, caller, cluster, {"changed": error, "note": note}, status=409)
-    except (WeightError, weight_change.WeightsRefused) as error:
-        return _editor_page(request, caller, cluster, {"refusal": _refusal(error, cluster), "note": note}, status=422)
+        return _editor_page(request, caller, cluster, {"changed": error, **given}, status=409)
+    except (WeightError, PlanError, weight_change.WeightsRefused) as error:
+        return _editor_page(request, caller, cluster, {"refusal": _refusal(error, cluster), **given}, status=422)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
 
 
@@ -91,13 +95,13 @@ def _editor_page(
 def _wanted(request: HttpRequest, cluster: Cluster) -> dict[int, float]:
     """Shares given in the address or in a refused form, to show them again: ?weight_0=0&weight_1=50&weight_2=50."""
     try:
-        given = _weights(request.POST if request.method == "POST" else request.GET, cluster)
+        given = weights_in_form(request.POST if request.method == "POST" else request.GET, cluster)
         return shares({int(node_id): weight for node_id, weight in given.items()})
     except WeightError:
         return {}
 
 
-def _weights(form: Mapping[str, Any], cluster: Cluster) -> dict[str, float]:
+def weights_in_form(form: Mapping[str, Any], cluster: Cluster) -> dict[str, float]:
     """The form's figures: percent or any other numbers of the same ratio."""
     texts = {name.removeprefix("weight_"): str(form[name]) for name in form if name.startswith("weight_")}
     known = list(cluster.backends.order_by("node_id").values_list("node_id", flat=True))
@@ -110,6 +114,8 @@ def _reads_per_s(reads: int, seconds: float) -> float | None:
 
 def _refusal(error: Exception, cluster: Cluster) -> str:
     """What a story refused, in a sentence; a backend by its name, not by its field."""
+    if isinstance(error, PlanError):
+        return plan_refusal(error)
     if not isinstance(error, WeightError):
         return sentence(str(error))
     names = {f"weights.{backend.node_id}": backend.shown_name for backend in cluster.backends.order_by("node_id")}

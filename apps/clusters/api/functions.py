@@ -1,0 +1,55 @@
+"""REST: which functions write, and what pgpool should be told of them."""
+
+from django.utils import timezone
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.accounts.access import caller_of
+from apps.clusters.api import shapes
+from apps.clusters.api.inputs import StrictSerializer
+from apps.clusters.control.function_survey import SurveyRefused, request_survey
+from apps.clusters.queries import lookup
+from apps.clusters.queries.functions import (
+    DEFAULT_DATABASE,
+    FunctionsAnswer,
+    SurveyAnswer,
+    functions_answer,
+    survey_answer,
+)
+from controlplane.problems import invalid
+
+
+class SurveyInput(StrictSerializer):
+    database = serializers.CharField(max_length=63, required=False, default=DEFAULT_DATABASE)
+
+
+class FunctionsView(APIView):
+    @extend_schema(operation_id="clusters_functions", responses=shapes.answer(FunctionsAnswer, 404))
+    def get(self, request: Request, slug: str) -> Response:
+        """What the newest survey found: functions that are marked wrong, and the write_function_list that helps."""
+        cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
+        return Response(functions_answer(cluster=cluster))
+
+
+class FunctionSurveyView(APIView):
+    @extend_schema(
+        operation_id="clusters_functions_survey",
+        request=SurveyInput,
+        responses=shapes.answer(SurveyAnswer, 400, 404, status=202),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Have a worker read the functions of a database from a backend. Nothing is changed anywhere."""
+        caller = caller_of(request)
+        cluster = lookup.cluster_of(caller=caller, slug=slug)
+        form = SurveyInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        try:
+            survey = request_survey(
+                caller=caller, cluster=cluster, database=form.validated_data["database"], now=timezone.now()
+            )
+        except SurveyRefused as error:
+            invalid(**{error.field: error.message})
+        return Response(survey_answer(survey), status=status.HTTP_202_ACCEPTED)

@@ -1,0 +1,30 @@
+"""The form of weights by role: in per cent and minutes, as people say it."""
+
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+
+
+class RoleWeightsForm(forms.Form):
+    primary_percent = forms.DecimalField(
+        label="Reads on the primary, %",
+        min_value=Decimal(0),
+        max_value=Decimal(100),
+        max_digits=5,
+        decimal_places=2,
+        error_messages={"invalid": "Give a number from 0 to 100."},
+    )
+    applies_itself = forms.BooleanField(label="Roll out without a person when the roles change", required=False)
+    pause_min = forms.IntegerField(
+        label="At most one such rollout in, minutes", min_value=0, max_value=10080, required=False, initial=10
+    )
+
+    def wanted(self) -> dict[str, Any]:
+        """As the story takes it."""
+        pause_min = self.cleaned_data["pause_min"]
+        return {
+            "primary_share": float(self.cleaned_data["primary_percent"] / 100),
+            "applies_itself": self.cleaned_data["applies_itself"],
+            "pause_s": 600 if pause_min is None else pause_min * 60,
+        }

@@ -1,0 +1,242 @@
+"""Drift as pages and REST show it: what differs where since when, and what can be done about it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypedDict
+
+from django.db.models import QuerySet
+
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
+from apps.clusters.control import drift_changes, writes
+from apps.clusters.domain import drift_words
+from apps.clusters.domain.drift_words import StoredDifference
+from apps.clusters.domain.routing_words import listed
+from apps.clusters.models import Cluster, InstanceConfig, PgpoolInstance, Rollout
+from apps.clusters.queries.revision_history import FileDiff, file_diff
+
+State = InstanceConfig.State
+OBSERVED = "Observe only: Lifeguard does not read its pgpool.conf."
+NOTHING_TO_ADOPT = "There is nothing to adopt: its file is the verified one."
+NOTHING_TO_REVERT = "There is nothing to revert: its file is the verified one."
+
+
+class DriftDifference(TypedDict):
+    """A parameter that is not as verified. Null: not named, or not shown; a secret is masked.
+
+    kind: edited_live, not_reloaded, edited, missing, not_in_force, unreadable; or pending_restart, which is no drift.
+    """
+
+    instance: str
+    parameter: str
+    verified: str | None
+    file: str | None
+    running: str | None
+    kind: str
+    meaning: str
+
+
+class InstanceDrift(TypedDict):
+    """One pgpool. revision: compared with; null: with the file as it was found first.
+
+    is_only_text: the file differs in comments, spacing, order or spelling at most. adopt_reason, revert_reason: why
+    it cannot be, empty if it can.
+    """
+
+    instance: str
+    state: str
+    sentence: str
+    reason: str
+    looked_at: datetime | None
+    since: datetime | None
+    revision: int | None
+    is_only_text: bool
+    can_adopt: bool
+    adopt_reason: str
+    can_revert: bool
+    revert_reason: str
+
+
+class DriftAnswer(TypedDict):
+    """state: in_step, drifted, unknown (somebody cannot be looked at) or looking.
+
+    differences: what is drift; pending_restarts: what is as verified, and waits for a restart only.
+    """
+
+    state: str
+    sentence: str
+    looked_at: datetime | None
+    differences: list[DriftDifference]
+    pending_restarts: list[DriftDifference]
+    instances: list[InstanceDrift]
+    can_adopt: bool
+    adopt_reason: str
+    can_revert: bool
+    revert_reason: str
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """A pgpool with what was found there; config is None until the first look, and for one that is observe only."""
+
+    instance: PgpoolInstance
+    config: InstanceConfig | None
+    state: str
+    reason: str
+
+    @property
+    def differences(self) -> list[StoredDifference]:
+        is_known = self.config is not None and self.state in {State.DRIFTED, State.IN_STEP}
+        return self.config.differences if self.config is not None and is_known else []
+
+    @property
+    def drifted(self) -> list[StoredDifference]:
+        return drift_words.drifted(self.differences)
+
+
+def drift_answer(*, caller: Caller, cluster: Cluster) -> DriftAnswer:
+    rollout = _lately(cluster)
+    seen = [_seen(instance, rollout) for instance in _instances(cluster)]
+    hindrance = _hindrance(caller, cluster, rollout)
+    instances = [_instance(one, hindrance) for one in seen]
+    state = _state([one.state for one in seen])
+    differences = [(one, each) for one in seen for each in one.differences]
+    looked = [one.config.looked_at for one in seen if one.config is not None and one.config.looked_at is not None]
+    adopt_reason = _of_all({one["instance"]: one["adopt_reason"] for one in instances}, NOTHING_TO_ADOPT)
+    revert_reason = _of_all({one["instance"]: one["revert_reason"] for one in instances}, NOTHING_TO_REVERT)
+    return {
+        "state": state,
+        "sentence": _sentence(state, seen),
+        "looked_at": min(looked, default=None),
+        "differences": [_difference(one, each) for one, each in differences if each in one.drifted],
+        "pending_restarts": [_difference(one, each) for one, each in differences if each not in one.drifted],
+        "instances": instances,
+        "can_adopt": not adopt_reason,
+        "adopt_reason": adopt_reason,
+        "can_revert": not revert_reason,
+        "revert_reason": revert_reason,
+    }
+
+
+def _instances(cluster: Cluster) -> QuerySet[PgpoolInstance]:
+    found = cluster.instances.select_related("config").order_by("name", "pk")
+    return found.defer("pcp_password", "config__file_text", "config__first_text", "config__running")
+
+
+def _lately(cluster: Cluster) -> Rollout | None:
+    """The rollout that is under way, else the one that ended latest."""
+    found = Rollout.objects.filter(cluster=cluster).order_by("-pk")
+    return found.filter(state__in=Rollout.ACTIVE).first() or found.exclude(finished_at=None).first()
+
+
+def _seen(instance: PgpoolInstance, rollout: Rollout | None) -> _Seen:
+    config: InstanceConfig | None = getattr(instance, "config", None)
+    if instance.delivery_kind == PgpoolInstance.Delivery.OBSERVE:
+        return _Seen(instance, config, State.UNKNOWN, OBSERVED)
+    if config is None or config.looked_at is None:
+        return _Seen(instance, config, State.LOOKING, "It was not looked at yet.")
+    if rollout is not None and rollout.finished_at is None:
+        return _Seen(instance, config, State.LOOKING, f"Rollout {rollout.pk} is under way.")
+    if rollout is not None and rollout.finished_at is not None and rollout.finished_at > config.looked_at:
+        return _Seen(instance, config, State.LOOKING, f"Rollout {rollout.pk} has just ended.")
+    return _Seen(instance, config, config.state, config.reason if config.state == State.UNKNOWN else "")
+
+
+def _hindrance(caller: Caller, cluster: Cluster, rollout: Rollout | None) -> str:
+    """Why this caller can change nothing now."""
+    if not caller.may(Role.OPERATOR):
+        return f"You have {caller.role} access; this needs the role operator."
+    if rollout is not None and rollout.finished_at is None:
+        return f"Rollout {rollout.pk} is under way: wait for its end, or cancel it."
+    return writes.why_not(cluster) or ""
+
+
+def _instance(one: _Seen, hindrance: str) -> InstanceDrift:
+    config = one.config
+    is_compared = config is not None and one.state in {State.DRIFTED, State.IN_STEP, State.UNKNOWN}
+    is_other_text = config is not None and is_compared and config.is_other_text
+    adopt_reason, revert_reason = _adopt_reason(one, hindrance), _revert_reason(one, hindrance)
+    return {
+        "instance": one.instance.name,
+        "state": one.state,
+        "sentence": _instance_sentence(one, is_only_text=is_other_text and not one.drifted),
+        "reason": one.reason,
+        "looked_at": config.looked_at if config is not None else None,
+        "since": config.since if config is not None and one.drifted else None,
+        "revision": config.revision_number if config is not None else None,
+        "is_only_text": is_other_text and one.state == State.IN_STEP,
+        "can_adopt": not adopt_reason,
+        "adopt_reason": adopt_reason,
+        "can_revert": not revert_reason,
+        "revert_reason": revert_reason,
+    }
+
+
+def _adopt_reason(one: _Seen, hindrance: str) -> str:
+    if one.reason or hindrance:
+        return one.reason or hindrance
+    if one.config is None or not one.config.is_other_text:
+        return NOTHING_TO_ADOPT
+    return one.config.fault
+
+
+def _revert_reason(one: _Seen, hindrance: str) -> str:
+    if one.reason or hindrance:
+        return one.reason or hindrance
+    if one.config is None or not (one.config.is_other_text or one.drifted):
+        return NOTHING_TO_REVERT
+    return ""
+
+
+def _of_all(reasons: Mapping[str, str], nothing: str) -> str:
+    """Why all that differ cannot be adopted, or reverted, at once. reasons: of each pgpool, by its name."""
+    if "" not in reasons.values():
+        return next((reason for reason in reasons.values() if reason != nothing), nothing)
+    in_the_way = [name for name, reason in reasons.items() if reason not in {"", nothing, OBSERVED}]
+    return f"Not all at once: {listed(in_the_way)} cannot be. Take them one by one." if in_the_way else ""
+
+
+def _state(states: Collection[str]) -> str:
+    worst_first = (State.DRIFTED, State.UNKNOWN, State.LOOKING)
+    return str(next((state.value for state in worst_first if state in states), State.IN_STEP.value))
+
+
+def _sentence(state: str, seen: Sequence[_Seen]) -> str:
+    """The headline."""
+    if state == State.DRIFTED:
+        first, *others = [one for one in seen if one.drifted]
+        also = f"; also on {listed([one.instance.name for one in others])}" if others else ""
+        return f"{drift_words.headline(first.instance.name, first.drifted)}{also}."
+    if state == State.UNKNOWN:
+        return f"{listed([one.instance.name for one in seen if one.state == State.UNKNOWN])} cannot be compared."
+    if state == State.LOOKING:
+        return "Every pgpool is about to be looked at."
+    return "Every pgpool's file and what it runs are as verified."
+
+
+def _instance_sentence(one: _Seen, *, is_only_text: bool) -> str:
+    if one.drifted:
+        return f"{drift_words.headline(one.instance.name, one.drifted)}."
+    if one.reason:
+        return one.reason
+    if is_only_text:
+        return "Its file differs in comments, spacing or order only; every value is as verified."
+    return "Its file and what it runs are as verified."
+
+
+def _difference(one: _Seen, found: StoredDifference) -> DriftDifference:
+    return {"instance": one.instance.name, **found, "meaning": drift_words.meaning(found)}
+
+
+def drift_diffs(*, cluster: Cluster, names: Collection[str], is_revert: bool) -> list[FileDiff]:
+    """The files that differ, line by line as they were found latest: what adopting takes in, or reverting writes."""
+    instances = [one for one in _instances(cluster) if not names or one.name in names]
+    verified = drift_changes.known_files(instances)
+    found = []
+    for config in InstanceConfig.objects.filter(instance__in=instances, is_other_text=True).order_by("instance__name"):
+        if config.pk in verified:
+            name = next(one.name for one in instances if one.pk == config.pk)
+            texts = (verified[config.pk].text, config.file_text)
+            found.append(file_diff(name, *(reversed(texts) if is_revert else texts)))
+    return found

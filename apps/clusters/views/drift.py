@@ -1,0 +1,90 @@
+"""The page of drift: what was edited by hand, and the two ways to deal with it, each after its diff was shown."""
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods
+
+from apps.accounts.access import Caller, page
+from apps.accounts.roles import Role
+from apps.accounts.see_other import see_other
+from apps.clusters.control import drift_changes
+from apps.clusters.control.revisions import WeightsRefused
+from apps.clusters.control.rollout_rows import RolloutRunning
+from apps.clusters.models import Rollout
+from apps.clusters.queries import lookup
+from apps.clusters.queries.drift import drift_answer, drift_diffs
+from apps.clusters.views.detail import cluster_context
+
+Story = Callable[..., Rollout]
+
+
+@require_GET
+@page()
+def cluster_drift(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    return _shown(request, caller, slug, "clusters/cluster_drift.html")
+
+
+@require_GET
+@page()
+def drift_now(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """What of the page changes with every look."""
+    return _shown(request, caller, slug, "clusters/_drift.html")
+
+
+@require_http_methods(["GET", "POST"])
+@page(Role.OPERATOR)
+def drift_adopt(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """Asked for: what adopting would take as verified. Posted: the rollout that does it."""
+    if request.method == "GET":
+        return _confirmation(request, caller, slug, is_revert=False)
+    return _requested(request, caller, slug, drift_changes.request_adoption)
+
+
+@require_http_methods(["GET", "POST"])
+@page(Role.OPERATOR)
+def drift_revert(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """Asked for: what reverting would write. Posted: the rollout that does it."""
+    if request.method == "GET":
+        return _confirmation(request, caller, slug, is_revert=True)
+    return _requested(request, caller, slug, drift_changes.request_reversion)
+
+
+def _shown(request: HttpRequest, caller: Caller, slug: str, template: str) -> HttpResponse:
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    found = drift_answer(caller=caller, cluster=cluster)
+    return render(request, template, {**cluster_context(caller, cluster, "drift"), "drift": found})
+
+
+def _confirmation(request: HttpRequest, caller: Caller, slug: str, *, is_revert: bool) -> HttpResponse:
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    name = request.GET.get("instance", "")
+    found = drift_answer(caller=caller, cluster=cluster)
+    diffs = drift_diffs(cluster=cluster, names=[name] if name else [], is_revert=is_revert)
+    chosen = next((each for each in found["instances"] if each["instance"] == name), None)
+    subject = chosen or found
+    context = {
+        **cluster_context(caller, cluster, "drift"),
+        "drift": found,
+        "subject": subject,
+        "instance": name if chosen else "",
+        "is_revert": is_revert,
+        "may": subject["can_revert"] if is_revert else subject["can_adopt"],
+        "why_not": subject["revert_reason"] if is_revert else subject["adopt_reason"],
+        "diffs": diffs,
+    }
+    return render(request, "clusters/drift_confirm.html", context)
+
+
+def _requested(request: HttpRequest, caller: Caller, slug: str, story: Story) -> HttpResponse:
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    name = request.POST.get("instance", "")
+    try:
+        rollout = story(caller=caller, cluster=cluster, names=[name] if name else [], now=timezone.now())
+    except (WeightsRefused, RolloutRunning, drift_changes.UnknownInstances) as error:
+        messages.error(request, str(error))
+        return see_other("cluster-drift", organisation=caller.organisation.slug, slug=slug)
+    return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)

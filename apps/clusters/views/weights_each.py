@@ -1,0 +1,79 @@
+"""The page that sets the weights of each pgpool on its own, on purpose."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods
+
+from apps.accounts.access import Caller, page
+from apps.accounts.roles import Role
+from apps.accounts.see_other import see_other
+from apps.clusters.control import weight_change
+from apps.clusters.domain.weights import WeightError, parse_weight_texts
+from apps.clusters.forms.refusals import sentence
+from apps.clusters.models import Cluster
+from apps.clusters.queries import lookup
+from apps.clusters.queries.editing_each import each_editor, field_of
+from apps.clusters.views.detail import cluster_context
+
+
+@require_http_methods(["GET", "POST"])
+@page(Role.OPERATOR)
+def weights_each(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """Asked for: the weights of now, or with ?propose=own-az those that prefer a pgpool's zone. Posted: a rollout."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    if request.method == "GET":
+        return _shown(request, caller, cluster)
+    note = request.POST.get("note", "")
+    try:
+        rollout = weight_change.request_weights(
+            caller=caller, cluster=cluster, per_instance=_weights(request.POST, cluster), note=note, now=timezone.now()
+        )
+    except WeightError as error:
+        return _shown(request, caller, cluster, refusal=_refusal(error, cluster), status=422)
+    except (weight_change.BaseChanged, weight_change.RolloutRunning, weight_change.WeightsRefused) as error:
+        return _shown(request, caller, cluster, refusal=sentence(str(error)), status=409)
+    return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
+
+
+def _shown(
+    request: HttpRequest, caller: Caller, cluster: Cluster, *, refusal: str = "", status: int = 200
+) -> HttpResponse:
+    prefers_own_az = request.GET.get("propose") == "own-az"
+    typed = {name: str(value) for name, value in request.POST.items()}
+    context: dict[str, Any] = {
+        **cluster_context(caller, cluster, "weights"),
+        "each": each_editor(cluster=cluster, prefers_own_az=prefers_own_az, typed=typed, now=timezone.now()),
+        "prefers_own_az": prefers_own_az,
+        "refusal": refusal,
+        "note": typed.get("note", ""),
+    }
+    return render(request, "clusters/cluster_weights_each.html", context, status=status)
+
+
+def _weights(form: Mapping[str, Any], cluster: Cluster) -> dict[str, dict[str, float]]:
+    """Pgpool name -> node_id -> weight. Raises WeightError with the pgpool and the backend named."""
+    node_ids = list(cluster.backends.order_by("node_id").values_list("node_id", flat=True))
+    found = {}
+    for pk, name in cluster.instances.order_by("name", "pk").values_list("pk", "name"):
+        texts = {str(node_id): str(form.get(field_of(pk, node_id), "")) for node_id in node_ids}
+        try:
+            weights = parse_weight_texts(texts, node_ids)
+        except WeightError as error:
+            field = f"per_instance.{name}{error.field.removeprefix('weights')}"
+            raise WeightError(field, error.value, error.expected) from error
+        found[name] = {str(node_id): weight for node_id, weight in weights.items()}
+    return found
+
+
+def _refusal(error: WeightError, cluster: Cluster) -> str:
+    """With the backend and the pgpool by their names, not by their field."""
+    names = {"note": "The note"}
+    for pgpool in cluster.instances.order_by("pk").values_list("name", flat=True):
+        names[f"per_instance.{pgpool}"] = f"The weights of {pgpool}"
+        for backend in cluster.backends.order_by("node_id"):
+            names[f"per_instance.{pgpool}.{backend.node_id}"] = f"{backend.shown_name} on {pgpool}"
+    return f"{names.get(error.field, 'The weights')}{str(error).removeprefix(error.field)}."
