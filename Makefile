@@ -6,7 +6,7 @@ STACK := $(PYTHON) -m deploy.teststack run --
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests demo demo-up down reset demo-fault test test-fast lint format bench screenshots lock
+.PHONY: help setup setup-tests demo demo-up down reset demo-fault test test-fast lint format bench chaos screenshots lock
 
 help: ## say what can be asked for
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -36,7 +36,7 @@ test: setup-tests ## run every test: Python, TypeScript, browser, live lab
 	@$(STACK) $(PYTHON) -m pytest $(PYTEST_ARGS); code=$$?; \
 	if [ -n "$$PYTEST_STATUS_FILE" ]; then echo $$code > "$$PYTEST_STATUS_FILE"; else exit $$code; fi
 
-test-fast: setup-tests ## run what needs no lab and no browser, in under a minute
+test-fast: setup-tests ## run what needs no lab and no browser
 	@$(STACK) $(PYTHON) -m pytest -m "not lab and not browser and not stack and not check and not waits" $(PYTEST_ARGS)
 
 lint: setup-tests ## run the checkers of code, types, imports and the front end
@@ -47,6 +47,9 @@ format: setup-tests ## lay the Python code out as the checkers want it
 
 bench: setup-tests ## measure rollout, detection and overhead on the running demo
 	@$(PYTHON) -m deploy.bench
+
+chaos: setup-tests ## kill programs of the running demo amid 300 rollouts, and look what every pgpool runs
+	@$(PYTHON) -m deploy.chaos
 
 screenshots: setup-tests ## take the pages of the running demo, light, dark and narrow
 	@$(PYTHON) -m deploy.screenshots

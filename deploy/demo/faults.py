@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from deploy.lab import Lab
+from deploy.lab.promotion import fail_over, switch_over
 
 KINDS: dict[str, str] = {
     "stop": "the clean end that an administrator gives",
@@ -13,6 +14,10 @@ KINDS: dict[str, str] = {
     "start": "undo stop and kill",
     "pause-replay": "a standby falls behind",
     "resume-replay": "undo pause-replay",
+}
+PROMOTIONS = {
+    "failover": "the primary dies, and a standby is promoted",
+    "switchover pg2": "pg2 becomes the primary, and the old one its standby",
 }
 
 
@@ -36,6 +41,9 @@ def offer(lab: Lab) -> None:
     print("\nWhat can be done to one of them:")
     for kind, meaning in KINDS.items():
         print(f"  {kind:14} {meaning}")
+    print("\nTo the primary:")
+    for kind, meaning in PROMOTIONS.items():
+        print(f"  {kind:14} {meaning}")
     print('\nAs in: make demo-fault FAULT="freeze pgpool-2". Everything back: make demo-fault FAULT=repair')
 
 
@@ -51,8 +59,15 @@ def break_something(lab: Lab, words: Sequence[str]) -> int:
         offer(lab)
     if not words:
         return 0
+    if list(words) == ["failover"] or (len(words) == 2 and words[0] == "switchover"):
+        new = fail_over(lab) if len(words) == 1 else switch_over(lab, words[1])
+        print(f"{new.name} is the primary now.")
+        return 0
     if len(words) != 2 or words[0] not in KINDS:
-        print(f"Say what and to whom, as in: freeze pgpool-2. What: {', '.join(KINDS)}; repair.", file=sys.stderr)
+        print(
+            f"Say what and to whom, as in: freeze pgpool-2. What: {', '.join(KINDS)}; failover, switchover, repair.",
+            file=sys.stderr,
+        )
         return 2
     action(lab, words[0])(words[1])
     print(f"{words[0]} {words[1]}: done.")

@@ -18,6 +18,9 @@ from deploy.lab import Lab
 from deploy.own_servers import OwnPostgres, OwnRedis
 
 PGPOOL_COUNT = 3
+# For measuring with many: how many, each with few children, and no reads but those that measure.
+PGPOOLS_WANTED = "LIFEGUARD_DEMO_PGPOOLS"
+CHILDREN_OF_MANY = 5
 
 
 class RunsElsewhere(RuntimeError):
@@ -53,8 +56,11 @@ def told(what: str) -> Iterator[None]:
     print(f"  {what}: {time.monotonic() - begun:.1f} s", flush=True)
 
 
-def lab_of(where: Place) -> Lab:
-    return Lab(where.lab, pgpool_count=PGPOOL_COUNT)
+def lab_of(where: Place, *, environ: Mapping[str, str] = os.environ) -> Lab:
+    wanted = int(environ.get(PGPOOLS_WANTED) or PGPOOL_COUNT)
+    if wanted <= PGPOOL_COUNT:
+        return Lab(where.lab, pgpool_count=wanted)
+    return Lab(where.lab, pgpool_count=wanted, num_init_children=CHILDREN_OF_MANY)
 
 
 def own_servers(where: Place, settings: Settings) -> tuple[OwnPostgres, OwnRedis]:
@@ -150,6 +156,8 @@ def start_all(where: Place) -> Settings:
 def start_keeper(where: Place, settings: Settings) -> None:
     postgres, redis = own_servers(where, settings)
     wanted = programs.programs(where, postgres=postgres.command(), redis=redis.command(), web_port=settings.web_port)
+    if PGPOOLS_WANTED in os.environ:
+        wanted = [each for each in wanted if each.name != "load"]
     keeping.start(where, programs.supervisor_configuration(where, wanted, is_root=os.geteuid() == 0))
 
 

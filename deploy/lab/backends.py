@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import TupleRow
 
-from deploy.lab import processes
+from deploy.lab import failover, processes
 from deploy.lab.account import Account
 from deploy.lab.binaries import Binaries
 from deploy.lab.plan import Backend, Plan
@@ -68,6 +68,14 @@ class Backends:
     def folder(self, backend: Backend) -> Path:
         return self.data / backend.name
 
+    @property
+    def primary(self) -> Backend:
+        return failover.primary_of(self.data, self.plan)
+
+    @property
+    def standbys(self) -> list[Backend]:
+        return [backend for backend in self.plan.backends if backend != self.primary]
+
     def bring_up(self) -> None:
         """Make what is missing, start all: the primary first, the copies from it side by side."""
         primary, *standbys = self.plan.backends
@@ -83,6 +91,8 @@ class Backends:
 
     def start(self, backend: Backend) -> None:
         folder = self.folder(backend)
+        if self._is_old_primary(backend):
+            self._copy_again(backend)
         if not processes.members(folder, self.account):
             self._configure(backend)
             (folder / "postmaster.pid").unlink(missing_ok=True)  # its owner is gone: no process works in this folder
@@ -112,6 +122,7 @@ class Backends:
         for backend in self.plan.backends:
             processes.kill(self.folder(backend), self.account)
             shutil.rmtree(self.folder(backend), ignore_errors=True)
+        (self.data / failover.PRIMARY).unlink(missing_ok=True)
         password = self.account.file(self.data / "initdb-password", self.plan.passwords["postgres"])
         folder = self.account.folder(self.folder(primary))
         options = ["--locale=C.UTF-8", "-E", "UTF8", "--auth=scram-sha-256", "--no-sync", "-U", "postgres"]
@@ -135,9 +146,22 @@ class Backends:
         with self.connect(primary, "shop") as connection:
             connection.execute(SHOP)
 
+    def _is_old_primary(self, backend: Backend) -> bool:
+        """Whether another one was promoted in its place: as it is, it would take writes of its own."""
+        is_standby = (self.folder(backend) / "standby.signal").exists()
+        return backend != self.primary and not is_standby and (self.folder(backend) / "PG_VERSION").exists()
+
+    def _copy_again(self, backend: Backend) -> None:
+        self._await(self.primary)
+        processes.kill(self.folder(backend), self.account)
+        shutil.rmtree(self.folder(backend))
+        self._copy(backend)
+        if backend == self.plan.backends[0]:
+            self.account.file(self.folder(backend) / "lab.ready", "")
+
     def _copy(self, standby: Backend) -> None:
         folder = self.account.folder(self.folder(standby))
-        primary = self.plan.backends[0]
+        primary = self.primary
         source = f"host=127.0.0.1 port={primary.port} user=replicator password={self.plan.passwords['replicator']}"
         options = ["--checkpoint=fast", "--no-sync", "--no-manifest", "--wal-method=stream"]
         self._run([self.binaries.postgres("pg_basebackup"), "-D", str(folder), "-d", source, *options])
@@ -152,7 +176,7 @@ class Backends:
         text = SETTINGS.format(
             name=backend.name,
             port=backend.port,
-            primary_port=self.plan.backends[0].port,
+            primary_port=self.primary.port,
             replicator=self.plan.passwords["replicator"],
             max_connections=self.plan.max_connections,
         )

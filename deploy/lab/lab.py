@@ -6,7 +6,6 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from deploy.lab.backends import BackendFailed, Backends
 from deploy.lab.binaries import find_binaries
 from deploy.lab.ledger import Claim, Entry
 from deploy.lab.pgpools import PgpoolFailed, Pgpools
-from deploy.lab.plan import Backend, Pgpool, Plan
+from deploy.lab.plan import Backend, Pgpool, Plan, ServerStatus
 from deploy.lab.shared_memory import Holdings
 
 TRIES = 3
@@ -26,23 +25,15 @@ class LabIsDown(RuntimeError):
     """There is no lab here: bring it up first."""
 
 
-@dataclass(frozen=True)
-class ServerStatus:
-    """state: running, frozen or stopped."""
-
-    name: str
-    host: str
-    port: int
-    az: str
-    state: str
-    process_count: int
-
-
 class Lab:
     """A cluster under `root`. What it consists of stands in `root/lab.json`; its state survives `down`."""
 
-    def __init__(self, root: Path, pgpool_count: int = 3, num_init_children: int = 64) -> None:
+    def __init__(
+        self, root: Path, pgpool_count: int = 3, num_init_children: int = 64, *, has_watchdog: bool = False
+    ) -> None:
+        """has_watchdog: the pgpools watch each other, and promote a standby when the primary is lost."""
         self.root = root.absolute()
+        self.has_watchdog = has_watchdog
         self.pgpool_count = pgpool_count
         self.num_init_children = num_init_children
         self.binaries = find_binaries()
@@ -142,6 +133,8 @@ class Lab:
         with self._locked():
             server = self.plan.server(name)
             processes.resume(self._folder(server), self.account)
+            if isinstance(server, Backend):
+                self.backends.start(server)  # it may have to follow another primary by now
             self._await(server)
 
     def start(self, name: str) -> None:
@@ -165,7 +158,7 @@ class Lab:
 
     def _ask(self, name: str, query: str) -> None:
         server = self.plan.server(name)
-        if not isinstance(server, Backend) or server.node_id == 0:
+        if not isinstance(server, Backend) or server == self.backends.primary:
             raise plan.UnknownServer(f"{name!r} is no standby")
         with self.backends.connect(server) as connection:
             connection.execute(query)  # type: ignore[arg-type,unused-ignore]
@@ -189,6 +182,7 @@ class Lab:
             pgpool_count=self.pgpool_count,
             num_init_children=self.num_init_children,
             ours=ours,
+            has_watchdog=self.has_watchdog,
         )
         self._save(plan.as_json(drawn, data))
         return drawn
@@ -204,7 +198,7 @@ class Lab:
             processes.resume(self._folder(server), self.account)
         backends = self._backends(drawn)
         backends.bring_up()
-        for standby in drawn.backends[1:]:
+        for standby in backends.standbys:
             self.resume_replay(standby.name)
         self._start_pgpools(drawn.pgpools, drawn)
         self._record(drawn)

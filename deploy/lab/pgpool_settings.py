@@ -4,6 +4,7 @@ import hashlib
 import re
 from pathlib import Path
 
+from deploy.lab import failover, watchdog_settings
 from deploy.lab.plan import Backend, Pgpool, Plan
 
 HBA = """\
@@ -53,7 +54,7 @@ disable_load_balance_on_write = 'transaction'
 allow_sql_comments = off
 
 # - Streaming replication check -
-sr_check_period = 1
+sr_check_period = {check_every}
 sr_check_user = 'pgpool_check'
 sr_check_password = '{check_password}'
 sr_check_database = 'postgres'
@@ -61,7 +62,7 @@ delay_threshold = 2097152                 # bytes
 prefer_lower_delay_standby = off
 
 # - Health check -
-health_check_period = 2
+health_check_period = {health_check_every}
 health_check_timeout = 3
 health_check_user = 'pgpool_check'
 health_check_password = '{check_password}'
@@ -70,8 +71,8 @@ health_check_max_retries = 1
 health_check_retry_delay = 1
 connect_timeout = 2000                    # ms
 
-# - Failover: nobody is promoted here -
-failover_command = ''
+# - Failover: {failover_words} -
+failover_command = '{failover_command}'
 failover_on_backend_error = off
 auto_failback = on
 auto_failback_interval = 3
@@ -93,12 +94,18 @@ log_destination = 'stderr'
 logging_collector = off
 log_connections = off
 log_min_messages = warning
-use_watchdog = off
 """
 
 
 def pgpool_conf(pgpool: Pgpool, plan: Plan, *, sockets: Path, version: tuple[int, int, int]) -> str:
+    promotes = plan.has_watchdog
+    # Every check is a new connection to a backend: those of many pgpools would keep the machine busy.
+    patience = max(1, len(plan.pgpools) // 4)
     values = {
+        "check_every": patience,
+        "health_check_every": 2 * patience,
+        "failover_words": "the watchdog's leader promotes a standby" if promotes else "nobody is promoted here",
+        "failover_command": failover.command(Path(pgpool.conf).parent.parent) if promotes else "",
         "name": pgpool.name,
         "az": pgpool.az,
         "num_init_children": plan.num_init_children,
@@ -112,7 +119,8 @@ def pgpool_conf(pgpool: Pgpool, plan: Plan, *, sockets: Path, version: tuple[int
     }
     weights = {backend.node_id: 500 if backend.node_id else 0 for backend in plan.backends}
     blocks = [_backend_block(backend, weights[backend.node_id]) for backend in plan.backends]
-    return HEAD.format(**values) + "\n".join(blocks) + "\n" + TAIL.format(**values)
+    watchdog = watchdog_settings.block(pgpool, plan, sockets=sockets, version=version)
+    return HEAD.format(**values) + "\n".join(blocks) + "\n" + TAIL.format(**values) + watchdog
 
 
 def _backend_block(backend: Backend, weight: int) -> str:
@@ -128,6 +136,7 @@ def with_addresses(text: str, pgpool: Pgpool, plan: Plan) -> str:
     """An existing file, maybe edited since, with today's ports in place; everything else stays as it is."""
     values = {"port": pgpool.port, "pcp_port": pgpool.pcp_port}
     values |= {f"backend_port{backend.node_id}": backend.port for backend in plan.backends}
+    values |= watchdog_settings.addresses(plan)
     for name, value in values.items():
         text = re.sub(rf"(?m)^(\s*{name}\s*=\s*)\S+", rf"\g<1>{value}", text)
     return text

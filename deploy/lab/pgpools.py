@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 from psycopg.rows import TupleRow, dict_row
 
-from deploy.lab import pgpool_settings, processes, shared_memory
+from deploy.lab import failover, pgpool_settings, processes, shared_memory, watchdog_settings
 from deploy.lab.account import Account
 from deploy.lab.binaries import Binaries
 from deploy.lab.plan import Pgpool, Plan
@@ -58,6 +58,10 @@ class Pgpools:
         self.account.file(folder / "pcp.conf", pgpool_settings.pcp_conf(self.plan))
         self.account.file(folder / "pool_hba.conf", pgpool_settings.HBA)
         self.account.file(folder / "pool_passwd", pgpool_settings.pool_passwd(self.plan))
+        if self.plan.has_watchdog:
+            number = watchdog_settings.number_of(pgpool, self.plan)
+            self.account.file(folder / "pgpool_node_id", f"{number}\n")
+            failover.write_script(self.data, self.plan, self.binaries, self.account)
 
     def launch(self, pgpool: Pgpool) -> None:
         """Start it without waiting. -D: it forgets which backends were down when it last ran."""
@@ -122,7 +126,8 @@ class Pgpools:
         for row in missing:
             if row["pg_status"] == "up" and row["status"] == "down":
                 self.attach(pgpool, int(row["node_id"]))
-        if not missing and 0 in node_ids and nodes[0]["role"] != "primary":
+        primary = failover.primary_of(self.data, self.plan).node_id
+        if not missing and primary in node_ids and nodes[primary]["role"] != "primary":
             return "it has not found the primary"
         return ", ".join(f"{row['node_id']} is {row['status']}" for row in missing)
 

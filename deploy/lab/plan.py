@@ -37,6 +37,8 @@ class Pgpool:
     pcp_port: int
     conf: str  # path of its pgpool.conf
     az: str
+    wd_port: int | None = None  # these two only where the pgpools watch each other
+    heartbeat_port: int | None = None
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,10 @@ class Plan:
     pgpools: tuple[Pgpool, ...]
     passwords: Mapping[str, str]
     num_init_children: int
+
+    @property
+    def has_watchdog(self) -> bool:
+        return any(pgpool.wd_port is not None for pgpool in self.pgpools)
 
     @property
     def max_connections(self) -> int:
@@ -63,8 +69,26 @@ class Plan:
         raise UnknownServer(f"{name!r} is none of {known}")
 
 
+@dataclass(frozen=True)
+class ServerStatus:
+    """state: running, frozen or stopped."""
+
+    name: str
+    host: str
+    port: int
+    az: str
+    state: str
+    process_count: int
+
+
 def draw_up(
-    *, earlier: Mapping[str, Any] | None, data: Path, pgpool_count: int, num_init_children: int, ours: Collection[int]
+    *,
+    earlier: Mapping[str, Any] | None,
+    data: Path,
+    pgpool_count: int,
+    num_init_children: int,
+    ours: Collection[int],
+    has_watchdog: bool = False,
 ) -> Plan:
     """The plan for the next start: ports and passwords of the earlier one as far as they still serve.
 
@@ -72,6 +96,8 @@ def draw_up(
     """
     pgpool_names = [f"pgpool-{number}" for number in range(1, pgpool_count + 1)]
     wanted = [*BACKEND_NAMES, *pgpool_names, *(f"{name} pcp" for name in pgpool_names)]
+    if has_watchdog:
+        wanted += [f"{name} {port}" for name in pgpool_names for port in ("wd", "heartbeat")]
     chosen = ports.keep_or_choose(wanted, _known_ports(earlier), ours, random.Random())
     passwords = {login: secrets.token_urlsafe(15) for login in LOGINS} | dict((earlier or {}).get("passwords", {}))
     backends = tuple(
@@ -86,6 +112,8 @@ def draw_up(
             pcp_port=chosen[f"{name} pcp"],
             conf=str(data / name / "pgpool.conf"),
             az=ZONES[number % len(ZONES)],
+            wd_port=chosen.get(f"{name} wd"),
+            heartbeat_port=chosen.get(f"{name} heartbeat"),
         )
         for number, name in enumerate(pgpool_names)
     )
@@ -96,7 +124,10 @@ def _known_ports(earlier: Mapping[str, Any] | None) -> dict[str, int]:
     if earlier is None:
         return {}
     known = {server["name"]: server["port"] for server in (*earlier["backends"], *earlier["pgpools"])}
-    return known | {f"{server['name']} pcp": server["pcp_port"] for server in earlier["pgpools"]}
+    for server in earlier["pgpools"]:
+        ports_of = {"pcp": server["pcp_port"], "wd": server.get("wd_port"), "heartbeat": server.get("heartbeat_port")}
+        known |= {f"{server['name']} {kind}": port for kind, port in ports_of.items() if port is not None}
+    return known
 
 
 def as_json(plan: Plan, data: Path) -> dict[str, Any]:
