@@ -15,7 +15,7 @@ from typing import Literal, Self
 
 from tests import fake_show
 from tests.fake_protocol import READY, Row, error, md5, message, read_message, table
-from tests.fake_show import FakeBackend, three_backends
+from tests.fake_show import FakeBackend, FakeClient, three_backends
 
 Mode = Literal[
     "ok",
@@ -27,6 +27,7 @@ Mode = Literal[
     "forget",  # says that it reloads, and does not
     "half_apply",  # takes node 0's weight only
     "mixed",  # every second session shows the values from before the latest reload
+    "deaf",  # takes an attach or detach by PCP, says that it succeeded, and does nothing
     "lie",  # PGPOOL SHOW shows the new weights, SHOW POOL_NODES keeps the old ones
 ]
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -63,9 +64,12 @@ class FakePgpool:
             **{f"backend_weight{backend.node_id}": "1" for backend in self.backends},
         }
         self.shown_before = dict(self.values)
+        self.kept_on_reload: set[str] = set()  # rejected values, and what only a restart brings in
+        self.unknown: set[str] = set()
         self.cache_hits = 0
         self.cache_misses = 0
         self.sessions_ended = 0
+        self.clients: list[FakeClient] = []
         self.received: list[str] = []
         self.reload_count = 0
         self.host = "127.0.0.1"
@@ -151,7 +155,16 @@ class FakePgpool:
         if self.mode == "half_apply":
             found = {name: value for name, value in found.items() if name == "backend_weight0"}
         self.shown_before = dict(self.values)
-        self.values.update(found)
+        passed_over = self.kept_on_reload | self.unknown
+        self.values.update({name: value for name, value in found.items() if name not in passed_over})
+
+    def restart(self) -> None:
+        """Read all of pgpool.conf, as after a restart; every session ends."""
+        if self.conf is not None:
+            found = _settings(self.conf.read_text())
+            self.values.update({name: value for name, value in found.items() if name not in self.unknown})
+            self.shown_before = dict(self.values)
+        self.close_sessions()
 
     def close_sessions(self) -> None:
         """Close every open session, as pgpool does when a backend fails over."""
@@ -233,14 +246,8 @@ class FakePgpool:
             return table(fake_show.POOL_NODES, fake_show.pool_nodes(self.backends, nodes))
         if asked == "show pool_backend_stats":
             return table(fake_show.BACKEND_STATS, fake_show.backend_stats(self.backends))
-        if asked == "show pool_cache":
-            return table(fake_show.POOL_CACHE, [fake_show.pool_cache(self.cache_hits, self.cache_misses)])
-        if asked == "show pool_processes":
-            return table(fake_show.POOL_PROCESSES, self._pool_processes(), is_header_twice=True)
-        if asked == "show pool_version":
-            return table(["pool_version"], [[self.version]], is_header_twice=True)
-        if asked == "show server_version":
-            return table(["server_version"], [["15.18"]])
+        if asked in self._plain:
+            return self._plain[asked]()
         if asked in ("pgpool show all", "pgpool show backend"):
             group = "" if asked.endswith("all") else "backend_"
             items = [[name, value, ""] for name, value in values.items() if name.startswith(group)]
@@ -251,6 +258,21 @@ class FakePgpool:
             return table(["answer"], [["ft"[self.has_monitor] if "pg_has_role" in asked else "1"]])
         name = asked.removeprefix("pgpool ").removeprefix("show ")
         return error(f'unrecognized configuration parameter "{name}"', "42704")
+
+    @property
+    def _plain(self) -> Mapping[str, Callable[[], bytes]]:
+        """Statements that no mode falsifies."""
+        return {
+            "show pool_cache": lambda: table(
+                fake_show.POOL_CACHE, [fake_show.pool_cache(self.cache_hits, self.cache_misses)]
+            ),
+            "show pool_processes": lambda: table(
+                fake_show.POOL_PROCESSES, self._pool_processes(), is_header_twice=True
+            ),
+            "show pool_pools": lambda: table(fake_show.POOL_POOLS, fake_show.pool_pools(self.backends, self.clients)),
+            "show pool_version": lambda: table(["pool_version"], [[self.version]], is_header_twice=True),
+            "show server_version": lambda: table(["server_version"], [["15.18"]]),
+        }
 
     def _pool_processes(self) -> list[Row]:
         return fake_show.pool_processes(
@@ -288,12 +310,25 @@ class FakePgpool:
                 writer.write(message(b"n", f"CommandComplete\0{count}\0{pids}".encode()))
             elif kind == b"I":
                 writer.write(self._pcp_node(int(payload.rstrip(b"\0"))))
+            elif kind in (b"C", b"D"):
+                writer.write(self._brought(int(payload.rstrip(b"\0")), is_attach=kind == b"C"))
             await writer.drain()
 
     def _pcp_proof(self, salt: bytes) -> bytes:
         user = self.pcp_username.encode()
         proof = md5(md5(md5(self.pcp_password.encode()) + user) + salt)
         return user + b"\0" + proof + b"\0"
+
+    def _brought(self, node_id: int, *, is_attach: bool) -> bytes:
+        """Attach takes any number without a word; detach refuses what is not up, as a real one does."""
+        node = next((each for each in self.backends if each.node_id == node_id), None)
+        self.received.append(f"pcp {'attach' if is_attach else 'detach'} {node_id}")
+        if not is_attach and (node is None or node.status not in ("up", "waiting")):
+            status = 0 if node is None else 3
+            return error(f"invalid degenerate backend request, node id : {node_id} status: [{status}] is not valid")
+        if node is not None and self.mode != "deaf":
+            node.status = "up" if is_attach else "down"
+        return message(b"c" if is_attach else b"d", b"CommandComplete\0")
 
     def _pcp_node(self, node_id: int) -> bytes:
         backend = self.backends[node_id]

@@ -21,6 +21,11 @@ POOL_PROCESSES = [
     "pool_pid", "start_time", "client_connection_count", "database", "username", "backend_connection_time",
     "pool_counter", "status",
 ]  # fmt: skip
+POOL_POOLS = [
+    "pool_pid", "start_time", "client_connection_count", "pool_id", "backend_id", "database", "username",
+    "backend_connection_time", "client_connection_time", "client_disconnection_time", "client_idle_duration",
+    "majorversion", "minorversion", "pool_counter", "pool_backendpid", "pool_connected", "status",
+]  # fmt: skip
 SINCE = "2026-11-20 17:10:00"
 
 
@@ -34,6 +39,16 @@ class FakeBackend:
     pg_status: str = "up"
     select_count: int = 0
     replication_delay: str = "0"
+
+
+@dataclass
+class FakeClient:
+    """A session that somebody holds open: the child that serves it, and when it began."""
+
+    pid: int
+    began: str = SINCE
+    username: str = "app"
+    database: str = "shop"
 
 
 def three_backends() -> list[FakeBackend]:
@@ -77,3 +92,19 @@ def pool_processes(*, children: int, busy: int, sessions_ended: int, username: s
         )
         rows.append([str(1000 + number), SINCE, ended, *serving])
     return rows
+
+
+def pool_pools(backends: Sequence[FakeBackend], clients: Sequence[FakeClient]) -> list[Row]:
+    """A row for every connection that a child holds, and those of one child that serves nobody."""
+    held: list[Row] = [
+        [
+            str(client.pid), f"{SINCE} (5:00 before process restarting)", "0", "0", str(node.node_id), client.database,
+            client.username, client.began, client.began, "", "0", "3", "0", "1", str(client.pid + node.node_id), "1",
+            "Idle",
+        ]
+        for client in clients
+        for node in backends
+    ]  # fmt: skip
+    return held + [
+        ["999", SINCE, "0", "0", str(node.node_id), *[""] * 5, *["0"] * 6, "Wait for connection"] for node in backends
+    ]

@@ -36,6 +36,10 @@ def entry(action: str, target: str = "orders", before: object = None, after: obj
         ),
         (entry("cluster.pgpool.add", "orders/pgpool-2", after=PGPOOL), "Added pgpool orders/pgpool-2"),
         (
+            entry("parameters.requested", after={"parameters": ["max_pool", "port"]}),
+            "Started a rollout of parameters on orders: max_pool, port",
+        ),
+        (
             entry("weights.requested", after={"weights": WEIGHTS}),
             "Started a rollout of new weights on orders: 0 / 3 on pgpool-1, pgpool-2",
         ),

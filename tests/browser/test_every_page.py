@@ -11,7 +11,7 @@ from tests.product import FIRST_WEIGHTS, Product
 pytestmark = pytest.mark.timeout(400)
 
 PAGES = (
-    "", "~", "~weights/", "~history/", "~events/", "~settings/",
+    "", "~", "~weights/", "~history/", "~drift/", "~disagreements/", "~events/", "~settings/",
     "rollouts/", "clusters/register/", "settings/tokens/", "settings/audit/",
 )  # fmt: skip
 NARROW = {"viewport": {"width": 360, "height": 760}}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from apps.clusters.registration import BackendWanted, ClusterWanted, DeliveryWanted, PcpWanted, PgpoolWanted
+from apps.clusters.registry.registration import BackendWanted, ClusterWanted, DeliveryWanted, PcpWanted, PgpoolWanted
 from controlplane.environment import DeliveryDirectory
 from tests.fake_pgpool import FakePgpool
 from tests.fake_show import FakeBackend, three_backends

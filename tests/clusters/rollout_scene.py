@@ -9,7 +9,7 @@ from typing import Any
 
 from apps.accounts.access import Caller
 from apps.accounts.models import Membership, Organisation, User
-from apps.clusters import rollouts, weight_change
+from apps.clusters.control import rollouts, weight_change
 from apps.clusters.models import Backend, Cluster, PgpoolInstance, Rollout
 from controlplane.environment import DeliveryDirectory
 from tests.fake_pgpool import FakePgpool

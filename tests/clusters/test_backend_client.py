@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.backend_client import BackendAddress, BackendUnreachable, KeptBackend, ask_backend
+from apps.clusters.outside.backend_client import BackendAddress, BackendUnreachable, KeptBackend, ask_backend
 from tests.fake_pgpool import FakePgpool
 
 SLACK_S = 10.0

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import Organisation
-from apps.clusters import connection_test
-from apps.clusters.connection_test import ConnectionReport, ReportStep
 from apps.clusters.models import Cluster, PgpoolInstance
-from apps.clusters.registration import BackendWanted, DeliveryWanted
+from apps.clusters.registry import connection_test
+from apps.clusters.registry.connection_test import ConnectionReport, ReportStep
+from apps.clusters.registry.registration import BackendWanted, DeliveryWanted
 from tests.clusters.registration_scene import Scene, pgpools_running
 
 pytestmark = [pytest.mark.django_db, pytest.mark.waits]

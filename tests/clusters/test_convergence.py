@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from apps.clusters import convergence
+from apps.clusters.control import convergence
 from apps.clusters.domain import routing
 from apps.clusters.history.append import InstanceSampleRow, NodeSampleRow, append
 from apps.clusters.models import Rollout

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.clusters.delivery import (
+from apps.clusters.outside.delivery import (
     LocalFile,
     ObserveOnly,
     PathRefused,

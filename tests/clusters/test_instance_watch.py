@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from apps.clusters.pgpool_client import PgpoolAddress
+from apps.clusters.outside.pgpool_client import PgpoolAddress
 from apps.clusters.polling.instance_watch import InstanceWatch
 from apps.clusters.polling.registry import WatchedInstance
 from tests.fake_pgpool import FakePgpool

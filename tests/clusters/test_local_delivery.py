@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.clusters.delivery import (
+from apps.clusters.outside.delivery import (
     DryRunRejected,
     FileChanged,
     FileUnreadable,
@@ -16,8 +16,8 @@ from apps.clusters.delivery import (
     ReloadFailed,
     WriteFailed,
 )
-from apps.clusters.delivery.dry_run import parse_with_pgpool
-from apps.clusters.pcp import PcpAddress
+from apps.clusters.outside.delivery.dry_run import parse_with_pgpool
+from apps.clusters.outside.pcp import PcpAddress
 from tests.fake_pgpool import FakePgpool
 
 TEXT = "listen_addresses = '*'\nbackend_weight0 = 0\nbackend_weight1 = 1  # the standby\n"
@@ -254,8 +254,12 @@ def test_no_signal_is_sent_to_anything_but_a_pgpool(conf: Path, pid_file: str | 
         LocalFile(conf).reload(pcp=None, deadline_s=SLACK_S)
 
 
-def test_pgpool_itself_parses_a_good_file_beforehand(conf: Path) -> None:
-    outcome = LocalFile(conf).dry_run(CHANGED)
+WATCHDOG = "use_watchdog = on\nhostname0 = 'a'\nwd_port0 = 9000\npgpool_port0 = 9999\n"
+
+
+@pytest.mark.parametrize("more", ["", "log_destination = 'syslog'\n", "log_min_messages = panic\n", WATCHDOG])
+def test_pgpool_itself_parses_a_good_file_beforehand(conf: Path, more: str) -> None:
+    outcome = LocalFile(conf).dry_run(CHANGED + more)
 
     assert outcome.is_available
 

@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 from apps.accounts.access import Caller
 from apps.accounts.models import AuditEntry
 from apps.clusters.models import Cluster
-from apps.clusters.registration import register
+from apps.clusters.registry.registration import register
 from tests.clusters.registration_scene import SECRET, Scene, fake_with_file, pgpools_running
 from tests.clusters.test_registration_pages import problem_beside
 from tests.clusters.test_settings_of_pgpools import changed_pgpool

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from celery import current_app
 
-from apps.clusters.rollout_rows import NUDGE_PATIENCE, nudge
+from apps.clusters.control.rollout_rows import NUDGE_PATIENCE, nudge
 from apps.live import events
 
 
@@ -56,7 +56,7 @@ def frozen(settings: Any) -> Iterator[FrozenRedis]:
 def test_a_broker_that_hangs_is_asked_once_and_given_up(frozen: FrozenRedis, caplog: pytest.LogCaptureFixture) -> None:
     nudge(7)
 
-    assert "the broker took no nudge for rollout 7" in caplog.text
+    assert "the broker took no nudge: task=clusters.advance_rollout row=7" in caplog.text
     assert len(frozen.connections) == 1
 
 

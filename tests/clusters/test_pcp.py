@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.clusters.pcp import PcpAddress, PcpError, node_info, process_count, reload_config
+from apps.clusters.outside.pcp import PcpAddress, PcpError, node_info, process_count, reload_config
 from tests.fake_pgpool import FakePgpool
 
 SLACK_S = 10.0

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from apps.clusters.diagnosis import diagnose
 from apps.clusters.domain.show_rows import parse_pool_nodes, parse_pool_processes
-from apps.clusters.pgpool_client import PgpoolAddress, PgpoolUnreachable, connect
+from apps.clusters.outside.diagnosis import diagnose
+from apps.clusters.outside.pgpool_client import PgpoolAddress, PgpoolUnreachable, connect
 from tests.fake_pgpool import FakePgpool, Mode
 from tests.fake_protocol import message
 

@@ -12,7 +12,7 @@ from apps.clusters.polling.memory import ClusterMemory
 from apps.clusters.polling.readings import InstanceReading, Tick
 from apps.clusters.polling.registry import watched_clusters
 from apps.clusters.polling.store import store
-from apps.clusters.registry_locks import locked
+from apps.clusters.registry.registry_locks import locked
 from tests.clusters.polling_scene import Scene, scene, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)

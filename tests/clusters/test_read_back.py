@@ -4,11 +4,14 @@ import re
 
 import pytest
 
-from apps.clusters import read_back, rollout_actions, rollout_rows
-from apps.clusters.delivery import dry_run, local
-from apps.clusters.pgpool_client import PgpoolAddress, PgpoolUnreachable
-from apps.clusters.read_back import SESSIONS, ReadBack, read_back_until
+from apps.clusters.control import rollout_actions, rollout_rows
+from apps.clusters.outside import read_back
+from apps.clusters.outside.delivery import dry_run, local
+from apps.clusters.outside.pgpool_client import PgpoolAddress, PgpoolUnreachable
+from apps.clusters.outside.read_back import SESSIONS, ReadBack, read_back_until
 from tests.fake_pgpool import FakePgpool
+
+NAMES = ["backend_weight0", "backend_weight1", "backend_weight2"]
 
 
 def address_of(pgpool: FakePgpool) -> PgpoolAddress:
@@ -17,13 +20,25 @@ def address_of(pgpool: FakePgpool) -> PgpoolAddress:
 
 async def test_every_session_and_the_shares_are_read() -> None:
     async with FakePgpool() as pgpool:
-        reading = await read_back_until(address_of(pgpool), [0, 1, 2], is_wanted=lambda _: True, patience_s=5)
+        reading = await read_back_until(address_of(pgpool), NAMES, is_wanted=lambda _: True, patience_s=5)
 
     assert len(reading.sessions) == SESSIONS
     assert all(
         list(session) == ["backend_weight0", "backend_weight1", "backend_weight2"] for session in reading.sessions
     )
     assert (list(reading.shares), reading.source) == ([0, 1, 2], "SHOW POOL_NODES")
+
+
+@pytest.mark.parametrize("most_asked_singly", [0, read_back.MOST_ASKED_SINGLY])
+async def test_a_name_that_pgpool_does_not_know_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, most_asked_singly: int
+) -> None:
+    monkeypatch.setattr(read_back, "MOST_ASKED_SINGLY", most_asked_singly)
+    async with FakePgpool() as pgpool:
+        names = ["delay_threshold", "delay_treshold", "backend"]
+        reading = await read_back_until(address_of(pgpool), names, is_wanted=lambda _: True, patience_s=5)
+
+    assert list(reading.sessions) == [{"delay_threshold": "0"}] * SESSIONS
 
 
 async def test_a_pgpool_that_goes_away_while_it_is_read_is_unreachable() -> None:
@@ -34,7 +49,7 @@ async def test_a_pgpool_that_goes_away_while_it_is_read_is_unreachable() -> None
             return False
 
         with pytest.raises(PgpoolUnreachable):
-            await read_back_until(address_of(pgpool), [0, 1, 2], is_wanted=goes_away, patience_s=30)
+            await read_back_until(address_of(pgpool), NAMES, is_wanted=goes_away, patience_s=30)
 
 
 def waited_s(error: PgpoolUnreachable) -> float:
@@ -48,9 +63,7 @@ async def test_the_whole_deadline_holds_for_a_pgpool_that_never_answers() -> Non
         pgpool.mode = "hang"
 
         with pytest.raises(PgpoolUnreachable) as caught:
-            await read_back_until(
-                address_of(pgpool), [0, 1, 2], is_wanted=lambda _: True, patience_s=60, deadline_s=0.5
-            )
+            await read_back_until(address_of(pgpool), NAMES, is_wanted=lambda _: True, patience_s=60, deadline_s=0.5)
 
     assert waited_s(caught.value) <= 0.5
 
@@ -63,7 +76,7 @@ async def test_a_pgpool_that_freezes_while_it_is_read_has_only_what_is_left_of_t
             return False
 
         with pytest.raises(PgpoolUnreachable) as caught:
-            await read_back_until(address_of(pgpool), [0, 1, 2], is_wanted=freezes, patience_s=60, deadline_s=1.5)
+            await read_back_until(address_of(pgpool), NAMES, is_wanted=freezes, patience_s=60, deadline_s=1.5)
 
     assert waited_s(caught.value) <= 1.5
 
@@ -71,9 +84,7 @@ async def test_a_pgpool_that_freezes_while_it_is_read_has_only_what_is_left_of_t
 async def test_a_pgpool_that_answers_on_and_on_is_not_read_for_longer_than_the_deadline() -> None:
     async with FakePgpool() as pgpool:
         with pytest.raises(PgpoolUnreachable, match="was not done answering within 1 s"):
-            await read_back_until(
-                address_of(pgpool), [0, 1, 2], is_wanted=lambda _: False, patience_s=3600, deadline_s=1
-            )
+            await read_back_until(address_of(pgpool), NAMES, is_wanted=lambda _: False, patience_s=3600, deadline_s=1)
 
 
 def test_a_lease_outlasts_every_action() -> None:

@@ -16,7 +16,7 @@ from django.core.management.base import CommandError
 from apps.accounts.access import Caller
 from apps.accounts.models import AuditEntry, Membership, Organisation
 from apps.clusters.models import Backend, Cluster, ClusterEvent, PgpoolInstance
-from apps.clusters.registration import (
+from apps.clusters.registry.registration import (
     BackendWanted,
     ClusterWanted,
     DeliveryWanted,

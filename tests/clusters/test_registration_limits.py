@@ -11,7 +11,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.access import Caller
 from apps.clusters.models import Backend, Cluster
-from apps.clusters.registration import BackendWanted, RegistrationRefused, register
+from apps.clusters.registry.registration import BackendWanted, RegistrationRefused, register
 from tests.clusters.registration_scene import SECRET, Scene, pgpools_running
 
 pytestmark = pytest.mark.django_db

@@ -11,10 +11,10 @@ from django.core.exceptions import PermissionDenied
 
 from apps.accounts.access import Caller
 from apps.accounts.models import AuditEntry
-from apps.clusters import registry_changes
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
-from apps.clusters.registration import DeliveryWanted, RegistrationRefused, register
-from apps.clusters.registry_changes import RegistryConflict
+from apps.clusters.registry import registry_changes
+from apps.clusters.registry.registration import DeliveryWanted, RegistrationRefused, register
+from apps.clusters.registry.registry_changes import RegistryConflict
 from tests.clusters.registration_scene import SECRET, Scene, fake_with_file, pgpools_running
 from tests.fake_show import FakeBackend, three_backends
 

@@ -9,9 +9,9 @@ import pytest
 from rest_framework.test import APIClient
 
 from apps.accounts.access import Caller
+from apps.clusters.control.weight_change import request_weights
 from apps.clusters.models import Cluster
-from apps.clusters.registration import register
-from apps.clusters.weight_change import request_weights
+from apps.clusters.registry.registration import register
 from tests.clusters.registration_scene import SECRET, Scene, pgpools_running
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +74,9 @@ def test_an_observed_pgpool_needs_no_pcp_and_no_file(scene: Scene, api_client: C
     answer = api_client("admin").post(CLUSTERS, description(scene, pgpools=[observed]))
 
     assert answer.status_code == 201
-    assert answer.json()["pgpools"][0]["delivery"] == {"kind": "observe", "path": ""}
+    assert answer.json()["pgpools"][0]["delivery"] == {
+        "kind": "observe", "path": "", "ssh": None, "wait_h": None,
+    }  # fmt: skip
 
 
 def test_a_pgpool_that_two_clusters_watch_is_registered_with_a_warning(scene: Scene, api_client: ClientFor) -> None:

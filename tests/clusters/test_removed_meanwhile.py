@@ -12,9 +12,10 @@ from rest_framework.test import APIClient
 
 from apps.accounts.access import Caller
 from apps.accounts.models import AuditEntry, Organisation
-from apps.clusters import registry_changes, rollout_rows
+from apps.clusters.control import rollout_rows
 from apps.clusters.models import Cluster
-from apps.clusters.registry_locks import locked
+from apps.clusters.registry import registry_changes
+from apps.clusters.registry.registry_locks import locked
 from tests.clusters.polling_scene import wait_until
 from tests.clusters.seen_cluster import register
 

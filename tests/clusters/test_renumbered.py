@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from apps.accounts.access import Caller
 from apps.accounts.models import Organisation
+from apps.clusters.control.weight_change import WeightsRefused
 from apps.clusters.models import ClusterEvent, InstanceLatest, NodeLatest
 from apps.clusters.polling import numbering
 from apps.clusters.polling.changes import changes
@@ -19,7 +20,6 @@ from apps.clusters.queries.editing import editor
 from apps.clusters.queries.health import health_of
 from apps.clusters.queries.overview import overview
 from apps.clusters.queries.sight import sight_of
-from apps.clusters.weight_change import WeightsRefused
 from tests.clusters import polling_scene, rollout_scene
 from tests.clusters.polling_scene import wait_until, watching
 from tests.clusters.rollout_scene import Scene

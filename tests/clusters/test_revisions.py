@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.clusters import revisions
+from apps.clusters.control import revisions
 from apps.clusters.domain import pgpool_conf
 from tests.clusters.rollout_scene import Scene, conf_text, scene
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.clusters import convergence
+from apps.clusters.control import convergence
 from apps.clusters.models import Rollout
 from apps.clusters.queries.rollout_reads import reads_groups
 from apps.clusters.queries.rollouts import RolloutAnswer, rollout_answer

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from apps.clusters import read_back, rollout_actions, rollout_rows, rollouts
+from apps.clusters.control import rollout_actions, rollout_rows, rollouts
 from apps.clusters.models import ClusterEvent, PgpoolInstance, Rollout, RolloutLog
+from apps.clusters.outside import read_back
 from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, SECRET, Clock, Scene, conf_text, scene
 from tests.fake_pgpool import Mode
 

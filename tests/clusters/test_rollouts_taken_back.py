@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import AuditEntry
-from apps.clusters import rollout_actions, rollout_rows, rollouts, weight_change
+from apps.clusters.control import rollout_actions, rollout_rows, rollouts, weight_change
+from apps.clusters.control.rollouts import RolloutRefused
+from apps.clusters.control.verified_files import verified_files
 from apps.clusters.models import Rollout
 from apps.clusters.queries.rollouts import rollout_answer
-from apps.clusters.rollouts import RolloutRefused
 from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, Clock, Scene, conf_text, scene
 
 pytestmark = pytest.mark.django_db
@@ -94,6 +95,9 @@ def test_a_rollback_goes_on_although_one_pgpool_does_not_answer(acme: Scene) -> 
     assert acme.states(back) == ["failed", "verified", "verified"]
     assert back.halt_reason.startswith("pgpool-1: ")
     assert acme.texts() == [conf_text()] * 3
+    # What was written back is what shall stand there, although pgpool-1 did not confirm it: no drift.
+    known = verified_files(list(acme.cluster.instances.all()))
+    assert {file.text for file in known.values()} == {conf_text()}
 
 
 def test_a_failed_rollout_can_be_rolled_back_when_its_pgpool_answers_again(pair: Scene) -> None:

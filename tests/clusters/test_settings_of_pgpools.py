@@ -11,7 +11,7 @@ from django.test import Client
 
 from apps.accounts.access import Caller
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
-from apps.clusters.registration import register
+from apps.clusters.registry.registration import register
 from tests.clusters.registration_scene import SECRET, Scene, fake_with_file, pgpools_running
 from tests.clusters.test_registration_pages import problem_beside, text_of
 from tests.fake_pgpool import FakePgpool

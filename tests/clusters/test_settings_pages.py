@@ -12,7 +12,7 @@ from django.test import Client
 from apps.accounts.access import Caller
 from apps.accounts.models import AuditEntry
 from apps.clusters.models import Cluster, PgpoolInstance
-from apps.clusters.registration import register
+from apps.clusters.registry.registration import register
 from tests.clusters.registration_scene import SECRET, Scene, pgpools_running
 from tests.clusters.test_registration_pages import problem_beside, text_of
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.clusters import tls_roots
-from apps.clusters.tls_roots import NOBODY, root_certificates
+from apps.clusters.outside import tls_roots
+from apps.clusters.outside.tls_roots import NOBODY, root_certificates
 
 
 @pytest.fixture(autouse=True)

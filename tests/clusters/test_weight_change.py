@@ -11,10 +11,10 @@ from celery import Celery
 from django.db import connection, connections
 
 from apps.accounts.models import AuditEntry
-from apps.clusters import rollout_rows, weight_change
+from apps.clusters.control import rollout_rows, weight_change
+from apps.clusters.control.weight_change import RolloutRunning
 from apps.clusters.domain.weights import WeightError
 from apps.clusters.models import ClusterEvent, ConfigRevision, RevisionFile, Rollout
-from apps.clusters.weight_change import RolloutRunning
 from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, conf_text, scene
 
 pytestmark = pytest.mark.django_db

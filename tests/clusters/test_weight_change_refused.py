@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import AuditEntry
+from apps.clusters.control.weight_change import BaseChanged, WeightsRefused
 from apps.clusters.domain.weights import WeightError
 from apps.clusters.models import ClusterEvent, ConfigRevision, PgpoolInstance, Rollout
-from apps.clusters.weight_change import BaseChanged, WeightsRefused
 from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, scene
 
 pytestmark = pytest.mark.django_db

@@ -103,7 +103,7 @@ def test_a_body_that_is_no_object_is_told_what_it_must_be(acme: Scene, body: obj
 
     [error] = answer.json()["errors"]
     assert (answer.status_code, error["field"]) == (400, "body")
-    assert error["reason"] == "must be a JSON object, {…}, with these fields: weights, per_instance, note, base"
+    assert error["reason"] == "must be a JSON object, {…}, with these fields: weights, per_instance, note, base, plan"
 
 
 def test_a_file_edited_by_hand_is_a_conflict_that_lists_the_difference(acme: Scene) -> None:

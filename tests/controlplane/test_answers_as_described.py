@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
 
 from apps.accounts.models import ApiToken, Organisation
-from apps.clusters import convergence
+from apps.clusters.control import backend_operations, convergence
 from apps.clusters.history.metrics import METRICS
-from apps.clusters.models import Rollout
+from apps.clusters.models import BackendOperation, Rollout
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import scene
 from tests.clusters.seen_cluster import NOW, count, poll, register
@@ -30,6 +30,10 @@ def rollout(db: None, tmp_path: Path, settings: Any) -> Rollout:
         for instance in acme.instances:
             count(instance, {1: 250, 2: 750})
         assert found.finished_at is not None
+        backend = acme.cluster.backends.get(node_id=2)
+        backend_operations.request(
+            caller=acme.caller, cluster=acme.cluster, backend=backend, kind="detach", now=found.finished_at
+        )
         convergence.judge(rollout=found, now=found.finished_at + timedelta(minutes=1))
     register(Organisation.objects.get(slug="acme"), "silent")
     return found
@@ -64,14 +68,16 @@ def addresses(path: str, ids: Mapping[str, object]) -> list[str]:
     """The path for a cluster that was asked and for one that never was; of a series, every metric."""
     around = f"start={(NOW - timedelta(hours=1)).timestamp()}&end={NOW.timestamp() + 1}"
     queries = [f"?metric={metric}&{around}" for metric in METRICS] if path.endswith("/series/") else [""]
-    slugs = ["orders"] if "revisions/{number}" in path else ["orders", "silent"]
+    slugs = ["orders"] if "revisions/{number}" in path or "operations/{operation_id}" in path else ["orders", "silent"]
     return sorted({path.format(slug=slug, **ids) + query for slug in slugs for query in queries})
 
 
 def test_every_answer_is_as_described(rollout: Rollout, description: dict[str, Any]) -> None:
     asker = script("admin")
-    ids = {"id": rollout.pk, "number": 1, "token_id": ApiToken.objects.get().pk}
+    ids = {"id": rollout.pk, "number": 1, "token_id": ApiToken.objects.get().pk, "node_id": 2}
+    ids["operation_id"] = BackendOperation.objects.get().pk
     doors = {path: operations["get"] for path, operations in description["paths"].items() if "get" in operations}
+    doors = {path: door for path, door in doors.items() if "application/json" in door["responses"]["200"]["content"]}
 
     assert len(doors) >= 13
     for path, operation in doors.items():
@@ -91,7 +97,10 @@ def test_a_gap_is_null_and_described_so(rollout: Rollout, description: dict[str,
 
 
 def test_every_refusal_is_as_described(rollout: Rollout, description: dict[str, Any]) -> None:
-    asker, none = script("admin"), {"slug": "none", "id": 0, "number": 0, "token_id": 0, "name": "none"}
+    asker, none = (
+        script("admin"),
+        {"slug": "none", "id": 0, "node_id": 0, "operation_id": 0, "number": 0, "token_id": 0, "name": "none"},
+    )
 
     for path, operations in description["paths"].items():
         for method, operation in operations.items():

@@ -19,6 +19,7 @@ FILLED = {
     "<int:number>": "1",
     "<int:token_id>": "1",
     "<int:node_id>": "0",
+    "<int:operation_id>": "1",
 }
 
 
@@ -75,7 +76,11 @@ def test_a_page_takes_no_method_that_it_does_not_know(cluster, client_for):
 def test_what_only_shows_something_takes_no_form(cluster, client_for):
     browser = client_for("admin")
     forms = ("register/", "weights/", "rollback/", "cancel/", "create/", "revoke/", "remove/", "name/", "places/")
-    forms += ("credentials/", "pgpools/", "test/", "pgpool/", "preview/", "pgpools/1/")
+    forms += ("credentials/", "pgpools/", "test/", "pgpool/", "preview/", "pgpools/1/", "pause/", "resume/")
+    forms += ("stop/", "allow/", "observe/", "import/", "survey/", "adopt/", "revert/", "each/")
+    forms += ("forget/", "apply/", "dismiss/")
+    forms += ("attach/", "detach/", "drain/", "go-on/")
+    forms += ("draft/parameter/", "draft/drop/", "discard/", "roll-out/")
 
     shown = [address for address in addresses("o/<slug:organisation>/") if not address.endswith(forms)]
     assert len(shown) >= 12

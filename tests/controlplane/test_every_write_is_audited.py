@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
@@ -15,11 +17,15 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import AuditEntry, User
 from apps.accounts.tokens import create_token
-from apps.clusters import rollouts
-from apps.clusters.models import Cluster, PgpoolInstance, Rollout
-from apps.clusters.registration import register
-from apps.clusters.weight_change import request_weights
+from apps.clusters.control import backend_operations, role_weights, rollout_holds, rollouts
+from apps.clusters.control.weight_change import request_weights
+from apps.clusters.models import BackendOperation, Cluster, PgpoolInstance, RoleProposal, Rollout
+from apps.clusters.outside.delivery.ssh_keys import new_key
+from apps.clusters.polling import file_watch
+from apps.clusters.registry.registration import register
+from apps.clusters.registry.registry_export import export_yaml
 from tests.clusters.registration_scene import SECRET, Scene, pgpools_running
+from tests.clusters.seen_cluster import poll
 from tests.clusters.test_registration_pages import typed
 from tests.clusters.test_registry_rest import description, pgpool
 from tests.clusters.test_settings_of_pgpools import changed_pgpool, new_pgpool
@@ -37,8 +43,14 @@ UNAUDITED = {
     ("POST", "cluster-register-test"): "a connection test stores nothing",
     ("POST", "cluster-register-pgpool"): "one more empty row of a form",
     ("POST", "cluster-weights-preview"): "a preview stores nothing",
+    ("POST", "cluster-draft-parameter"): "a draft is its author's own, and changes nothing",
+    ("POST", "cluster-draft-weights"): "a draft is its author's own, and changes nothing",
+    ("POST", "cluster-draft-drop"): "a draft is its author's own, and changes nothing",
+    ("POST", "cluster-draft-discard"): "a draft is its author's own, and changes nothing",
+    ("POST", "api-validate"): "a validation touches nothing",
     ("POST", "api-test-connection"): "a connection test stores nothing",
     ("POST", "api-weights-preview"): "a preview stores nothing",
+    ("POST", "api-parameters-preview"): "a preview stores nothing",
     ("POST", "api-routing-verdict"): "a calculator knows nothing but its input",
 }
 
@@ -66,6 +78,31 @@ class World:
     def rollout(self) -> Rollout:
         weights = {"0": 0, "1": 1, "2": 3}
         return request_weights(caller=self.caller, cluster=self.cluster, weights=weights, now=timezone.now())
+
+    def paused_rollout(self) -> Rollout:
+        return rollout_holds.pause(caller=self.caller, rollout=self.rollout(), now=timezone.now())
+
+    def backend(self, kind: str) -> int:
+        """A backend that it can be done to: detach and drain a standby, attach a primary that every pgpool has down."""
+        if kind != "attach":
+            return 2
+        own = settings.DATABASES["default"]
+        for fake in self.scene.pgpools:
+            fake.username, fake.password = own["USER"], own["PASSWORD"]
+            fake.backends[0].status = "down"
+        self.cluster.username, self.cluster.password = own["USER"], own["PASSWORD"]
+        self.cluster.save()
+        self.cluster.backends.filter(node_id=0).update(direct_host=own["HOST"], direct_port=int(own["PORT"]))
+        return 0
+
+    def drain(self) -> int:
+        """One that waits for sessions."""
+        backend = self.cluster.backends.get(node_id=2)
+        found = backend_operations.request(
+            caller=self.caller, cluster=self.cluster, backend=backend, kind="drain", now=timezone.now()
+        )
+        BackendOperation.objects.update(state="waiting")
+        return found.pk
 
     def finished_rollout(self) -> Rollout:
         rollout = self.rollout()
@@ -128,8 +165,54 @@ def make_token(world: World) -> HttpResponse:
     return person.post("/api/v1/tokens/", {"name": "script", "scope": "read", "expires_at": ends.isoformat()})
 
 
+def edit_by_hand(world: World) -> None:
+    """The first pgpool.conf, after it was seen as it was."""
+    file_watch.look(holder="watcher", clock=timezone.now)
+    conf = Path(world.first.delivery_path)
+    conf.write_text(conf.read_text() + "# by hand\n")
+
+
+def with_drift(name: str, world: World) -> HttpResponse:
+    edit_by_hand(world)
+    if name.startswith("api-"):
+        return world.script.post(reverse(name, kwargs={"slug": "orders"}), {})
+    return world.post(name, slug="orders")
+
+
+def renamed(world: World) -> str:
+    return export_yaml(world.cluster.organisation).replace("name: Orders", "name: Orders EU")
+
+
+def import_on_the_page(world: World) -> HttpResponse:
+    file = SimpleUploadedFile("registry.yaml", renamed(world).encode())
+    return world.post("registry-import", {"file": file, "do": "import"})
+
+
+def by_role(world: World) -> World:
+    """Weights by role are wanted, and pg1 is the primary since a moment."""
+    now = timezone.now()
+    poll(world.cluster, seen_at=now)
+    role_weights.keep(
+        caller=world.caller, cluster=world.cluster, primary_share=0.2, applies_itself=False, pause_s=0, now=now
+    )
+    RoleProposal.objects.create(cluster=world.cluster, at=now, primary_node_id=0, previous_node_id=1)
+    return world
+
+
+def roll_out_a_draft(world: World) -> HttpResponse:
+    world.post("cluster-draft-parameter", {"name": "max_pool", "value": "8"}, slug="orders")
+    return world.post("cluster-draft-roll-out", slug="orders")
+
+
+def weights_of_each(world: World) -> HttpResponse:
+    given = {f"weight_{each.pk}_{node_id}": node_id for each in world.cluster.instances.all() for node_id in range(3)}
+    return world.post("cluster-weights-each", given, slug="orders")
+
+
 SHARES = {"weight_0": "0", "weight_1": "25", "weight_2": "75"}
 CREDENTIALS = {"username": "lifeguard", "password": SECRET, "sslmode": "prefer"}
+DRAIN = {"reason": "", "wait_minutes": "30"}
+ENDS = {"cancel": "cancelled", "go-on": "went_on"}
 ORDERS = "/api/v1/clusters/orders/"
 # Method and address -> the action that the row names, and a request that succeeds.
 WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
@@ -172,11 +255,92 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         "cluster.remove",
         lambda w: w.post("cluster-remove", {"confirm": "orders"}, slug="orders"),
     ),
+    ("POST", "cluster-role-weights"): (
+        "role_weights.changed",
+        lambda w: w.post("cluster-role-weights", {"primary_percent": "20"}, slug="orders"),
+    ),
+    ("POST", "cluster-role-weights-forget"): (
+        "role_weights.changed",
+        lambda w: w.post("cluster-role-weights-forget", slug="orders"),
+    ),
+    ("POST", "cluster-role-weights-apply"): (
+        "weights.requested",
+        lambda w: by_role(w).post("cluster-role-weights-apply", slug="orders"),
+    ),
+    ("POST", "cluster-role-weights-dismiss"): (
+        "role_weights.dismissed",
+        lambda w: by_role(w).post("cluster-role-weights-dismiss", slug="orders"),
+    ),
+    ("PUT", "api-role-weights"): (
+        "role_weights.changed",
+        lambda w: w.script.put(f"{ORDERS}role-weights/", {"primary_share": 0.2}),
+    ),
+    ("POST", "api-role-weights-apply"): (
+        "weights.requested",
+        lambda w: by_role(w).script.post(f"{ORDERS}role-weights/apply/"),
+    ),
+    ("POST", "api-role-weights-dismiss"): (
+        "role_weights.dismissed",
+        lambda w: by_role(w).script.post(f"{ORDERS}role-weights/dismiss/"),
+    ),
+    ("POST", "cluster-draft-roll-out"): ("parameters.requested", roll_out_a_draft),
     ("POST", "rollout-rollback"): (
         "rollout.rollback_requested",
         lambda w: w.post("rollout-rollback", pk=w.finished_rollout().pk),
     ),
+    ("POST", "rollout-pause"): ("rollout.paused", lambda w: w.post("rollout-pause", pk=w.rollout().pk)),
+    ("POST", "rollout-resume"): ("rollout.resumed", lambda w: w.post("rollout-resume", pk=w.paused_rollout().pk)),
     ("POST", "rollout-cancel"): ("rollout.cancel_requested", lambda w: w.post("rollout-cancel", pk=w.rollout().pk)),
+    ("POST", "cluster-functions-survey"): (
+        "functions.survey_requested",
+        lambda w: w.post("cluster-functions-survey", {"database": "shop"}, slug="orders"),
+    ),
+    ("POST", "api-functions-survey"): (
+        "functions.survey_requested",
+        lambda w: w.script.post(f"{ORDERS}functions/survey/", {"database": "shop"}),
+    ),
+    ("POST", "registry-import"): ("cluster.change", import_on_the_page),
+    ("POST", "api-registry"): (
+        "cluster.change",
+        lambda w: w.script.post("/api/v1/clusters-registry/", {"yaml": renamed(w)}),
+    ),
+    ("POST", "cluster-observe"): (
+        "cluster.change",
+        lambda w: w.post("cluster-observe", {"observe-confirm": "orders"}, slug="orders"),
+    ),
+    ("POST", "writes-observe"): (
+        "organisation.observe_only",
+        lambda w: w.post("writes-observe", {"observe-confirm": "acme"}),
+    ),
+    ("PUT", "api-observe-only"): (
+        "cluster.change",
+        lambda w: w.script.put(f"{ORDERS}observe-only/", {"observe_only": True, "confirm": "orders"}),
+    ),
+    ("PUT", "api-organisation-observe-only"): (
+        "organisation.observe_only",
+        lambda w: w.script.put("/api/v1/observe-only/", {"observe_only": True, "confirm": "acme"}),
+    ),
+    ("POST", "writes-stop"): ("writes.stopped", lambda w: w.post("writes-stop")),
+    ("POST", "writes-allow"): ("writes.allowed", lambda w: w.post("writes-stop") and w.post("writes-allow")),
+    ("PUT", "api-writes-allowed"): (
+        "writes.stopped",
+        lambda w: w.script.put("/api/v1/writes-allowed/", {"allowed": False}),
+    ),
+    ("POST", "cluster-weights-each"): ("weights.requested", weights_of_each),
+    ("POST", "cluster-drift-adopt"): ("drift.adopted", lambda w: with_drift("cluster-drift-adopt", w)),
+    ("POST", "cluster-drift-revert"): ("drift.reverted", lambda w: with_drift("cluster-drift-revert", w)),
+    ("POST", "api-drift-adopt"): ("drift.adopted", lambda w: with_drift("api-drift-adopt", w)),
+    ("POST", "api-drift-revert"): ("drift.reverted", lambda w: with_drift("api-drift-revert", w)),
+    ("POST", "ssh-key-create"): ("ssh_key.replaced", lambda w: w.post("ssh-key-create")),
+    ("POST", "ssh-key-own-create"): (
+        "ssh_key.replaced",
+        lambda w: w.post("ssh-key-own-create", {"private_key": new_key("own").private}),
+    ),
+    ("POST", "api-ssh-key"): ("ssh_key.replaced", lambda w: w.script.post("/api/v1/ssh-key/")),
+    ("PUT", "api-ssh-key"): (
+        "ssh_key.replaced",
+        lambda w: w.script.put("/api/v1/ssh-key/", {"private_key": new_key("own").private}),
+    ),
     ("POST", "api-tokens"): ("token.created", make_token),
     ("DELETE", "api-token"): ("token.revoked", lambda w: w.script.delete(f"/api/v1/tokens/{w.token_id}/")),
     ("POST", "api-clusters"): ("cluster.register", register_by_rest),
@@ -188,10 +352,50 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         "weights.requested",
         lambda w: w.script.put(f"{ORDERS}weights/", {"weights": {"0": 0, "1": 1, "2": 3}}),
     ),
+    ("PUT", "api-parameters"): (
+        "parameters.requested",
+        lambda w: w.script.put(f"{ORDERS}parameters/", {"parameters": {"max_pool": "8"}}),
+    ),
     ("POST", "api-rollout-rollback"): (
         "rollout.rollback_requested",
         lambda w: w.script.post(f"/api/v1/rollouts/{w.finished_rollout().pk}/rollback/"),
     ),
+    ("POST", "api-rollout-pause"): (
+        "rollout.paused",
+        lambda w: w.script.post(f"/api/v1/rollouts/{w.rollout().pk}/pause/"),
+    ),
+    ("POST", "api-rollout-resume"): (
+        "rollout.resumed",
+        lambda w: w.script.post(f"/api/v1/rollouts/{w.paused_rollout().pk}/resume/"),
+    ),
+    **{
+        ("POST", f"cluster-backend-{kind}"): (
+            f"backend.{kind}.requested",
+            lambda w, kind=kind: w.post(f"cluster-backend-{kind}", DRAIN, slug="orders", node_id=w.backend(kind)),
+        )
+        for kind in ("attach", "detach", "drain")
+    },
+    **{
+        ("POST", f"api-backend-{kind}"): (
+            f"backend.{kind}.requested",
+            lambda w, kind=kind: w.script.post(f"{ORDERS}backends/{w.backend(kind)}/{kind}/", {}),
+        )
+        for kind in ("attach", "detach", "drain")
+    },
+    **{
+        ("POST", f"cluster-operation-{name}"): (
+            f"backend.drain.{action}",
+            lambda w, name=name: w.post(f"cluster-operation-{name}", slug="orders", operation_id=w.drain()),
+        )
+        for name, action in ENDS.items()
+    },
+    **{
+        ("POST", f"api-operation-{name}"): (
+            f"backend.drain.{action}",
+            lambda w, name=name: w.script.post(f"{ORDERS}operations/{w.drain()}/{name}/"),
+        )
+        for name, action in ENDS.items()
+    },
     ("POST", "api-rollout-cancel"): (
         "rollout.cancel_requested",
         lambda w: w.script.post(f"/api/v1/rollouts/{w.rollout().pk}/cancel/"),
@@ -214,7 +418,7 @@ def methods_of(route: str, pattern: URLPattern, browser: Client) -> set[str]:
         return {name.upper() for name in view.http_method_names if hasattr(view, name)}
     for parameter, value in {"<slug:organisation>": "acme", "<slug:slug>": "orders"}.items():
         route = route.replace(parameter, value)
-    for parameter in ("<int:pk>", "<int:number>", "<int:token_id>", "<str:key>"):
+    for parameter in ("<int:pk>", "<int:number>", "<int:token_id>", "<int:node_id>", "<int:operation_id>", "<str:key>"):
         route = route.replace(parameter, "1")
     assert "<" not in route, f"say what to put into {route}"
     refused = browser.trace(f"/{route}")

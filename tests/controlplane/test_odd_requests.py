@@ -19,10 +19,48 @@ BEYOND_BIGINT = "9" * 30
 # What JSON, an address or a form can say, and no database keeps.
 HALF_A_CHARACTER = r"\ud800"
 BROKEN_IN_ADDRESSES = ["%ED%A0%80", "%00", "%ff"]
-QUERY = ["action", "at", "before", "end", "lag", "limit", "metric", "organisation", "points", "q", "start", "target"]
+QUERY = [
+    "action",
+    "at",
+    "before",
+    "end",
+    "instance",
+    "lag",
+    "limit",
+    "metric",
+    "organisation",
+    "points",
+    "q",
+    "start",
+    "target",
+]
 QUERY += ["view", "weight_0", "window", "window_s"]
-FORM = ["az", "base", "delivery_path", "do", "host", "life_days", "name", "note", "password", "pcp_user", "port"]
-FORM += ["scope", "slug", "sslmode", "username", "weight_0", "weight_1", "weight_2", "pgpools-0-host", "confirm"]
+FORM = [
+    "az",
+    "base",
+    "delivery_path",
+    "do",
+    "host",
+    "instance",
+    "life_days",
+    "name",
+    "note",
+    "password",
+    "pcp_user",
+    "port",
+]
+FORM += [
+    "instance",
+    "scope",
+    "slug",
+    "sslmode",
+    "username",
+    "weight_0",
+    "weight_1",
+    "weight_2",
+    "pgpools-0-host",
+    "confirm",
+]
 
 
 @pytest.fixture

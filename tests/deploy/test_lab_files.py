@@ -3,6 +3,7 @@
 import random
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,29 @@ def test_backends_take_a_connection_from_every_child_of_every_pgpool() -> None:
     many = Plan((), plan().pgpools * 8, {}, num_init_children=64)
 
     assert many.max_connections >= 8 * 64
+
+
+def test_pgpools_that_watch_each_other_promote_a_standby() -> None:
+    trio = tuple(
+        Pgpool(f"pgpool-{n}", "127.0.0.1", 22000 + n, 22100 + n, f"/lab/pgpool-{n}/pgpool.conf", "us-east-1a",
+               wd_port=22200 + n, heartbeat_port=22300 + n)
+        for n in range(3)
+    )  # fmt: skip
+    drawn = replace(plan(), pgpools=trio)
+
+    text = pgpool_conf(trio[1], drawn, sockets=Path(SOCKETS), version=(4, 3, 5))
+
+    assert "use_watchdog = on" in text
+    assert "failover_command = '/bin/sh /lab/failover.sh %d %P %m'" in text
+    assert "wd_port2 = 22202\npgpool_port2 = 22002\n" in text
+    assert "heartbeat_port0 = 22300" in text
+    assert "delegate_IP = ''" in text
+    moved = with_addresses(text, trio[1], replace(drawn, pgpools=(*trio[:2], replace(trio[2], wd_port=23000))))
+    assert "wd_port2 = 23000" in moved
+
+
+def test_pgpools_that_do_not_watch_each_other_promote_nobody() -> None:
+    text = conf((4, 3, 5))
+
+    assert "use_watchdog = off" in text
+    assert "failover_command = ''" in text

@@ -8,13 +8,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from apps.clusters.backend_client import BackendAddress, BackendUnreachable, KeptBackend, ask_backend
-from apps.clusters.delivery import LocalFile
-from apps.clusters.diagnosis import diagnose, diagnose_backend
 from apps.clusters.domain.pgpool_conf import parse
 from apps.clusters.domain.show_rows import parse_pool_nodes, parse_pool_processes, parse_pool_version
-from apps.clusters.pcp import PcpAddress, PcpError, node_info, process_count
-from apps.clusters.pgpool_client import PgpoolAddress, PgpoolUnreachable, connect
+from apps.clusters.outside.backend_client import BackendAddress, BackendUnreachable, KeptBackend, ask_backend
+from apps.clusters.outside.delivery import LocalFile
+from apps.clusters.outside.diagnosis import diagnose, diagnose_backend
+from apps.clusters.outside.pcp import PcpAddress, PcpError, node_info, process_count
+from apps.clusters.outside.pgpool_client import PgpoolAddress, PgpoolUnreachable, connect
 from deploy.lab import Lab
 
 ANSWER_S = 30.0  # a healthy server on a busy machine

@@ -14,9 +14,10 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access import Caller
-from apps.clusters import rollouts, weight_change
-from apps.clusters.models import Cluster, Rollout
-from apps.clusters.weight_change import BaseChanged
+from apps.clusters.control import rollouts, weight_change
+from apps.clusters.control.parameter_change import Wish, request_change
+from apps.clusters.control.weight_change import BaseChanged
+from apps.clusters.models import Cluster, PendingRestart, Rollout
 from deploy.lab import Lab
 from tests.lab.registered import register_lab
 
@@ -110,6 +111,36 @@ def test_a_file_keeps_its_owner_its_mode_and_everything_but_the_weights(orders: 
     assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
     changed = set(conf.read_text().splitlines()) ^ set(text.splitlines())
     assert {line.split("=")[0].strip() for line in changed} == {"backend_weight1", "backend_weight2"}
+
+
+def test_every_parameter_is_in_use_waits_for_a_restart_or_is_known_not_to_be_in_use(orders: Registered) -> None:
+    wish = Wish(
+        {
+            "delay_threshold": "5000000",
+            "client_idle_limit": "300",
+            "log_min_messages": "error",
+            "prefer_lower_delay_standby": "on",
+            "read_only_function_list": "now,get_.*",
+            "num_init_children": "40",
+        }
+    )
+    rollout = orders.advance(
+        request_change(caller=orders.caller, cluster=orders.cluster, wish=wish, now=timezone.now())
+    )
+
+    assert rollout.state == "verified", orders.story(rollout)
+    for step in rollout.steps.all():
+        truths = {one["name"]: one["state"] for one in step.receipt["read_back"]["parameters"]}
+        assert truths.pop("num_init_children") == "pending_restart"
+        assert set(truths.values()) == {"live"}
+    assert PendingRestart.objects.count() == 3
+
+    conf = Path(orders.lab.plan.pgpools[1].conf)
+    orders.lab.account.file(conf, conf.read_text() + "delay_treshold = 5\n")
+    live = {"caller": orders.caller, "cluster": orders.cluster, "base": "live", "now": timezone.now()}
+    misspelt = orders.advance(weight_change.request_weights(**live))
+    assert misspelt.state != "verified"
+    assert "delay_treshold is unknown to it" in misspelt.halt_reason
 
 
 def test_a_rollback_brings_the_first_weights_back(orders: Registered) -> None:

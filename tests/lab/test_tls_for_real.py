@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
-from apps.clusters.backend_client import BackendAddress, KeptBackend, ask_backend
-from apps.clusters.diagnosis import Diagnosis, diagnose, diagnose_backend
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest
-from apps.clusters.pgpool_client import PgpoolAddress, PgpoolConnection
+from apps.clusters.outside.backend_client import BackendAddress, KeptBackend, ask_backend
+from apps.clusters.outside.diagnosis import Diagnosis, diagnose, diagnose_backend
+from apps.clusters.outside.pgpool_client import PgpoolAddress, PgpoolConnection
 from apps.clusters.polling.kept_session import KeptSession
 from deploy.demo.dashboard import cluster_description
 from deploy.lab import Lab

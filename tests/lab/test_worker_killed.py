@@ -15,7 +15,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.utils import timezone
 
-from apps.clusters import weight_change
+from apps.clusters.control import weight_change
 from apps.clusters.models import Rollout
 from deploy.lab import Lab
 from tests.lab.registered import delivery_directory, register_lab

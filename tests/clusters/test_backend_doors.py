@@ -1,0 +1,145 @@
+"""One backend by page and by REST: what is seen, what is refused and why, and who may do what."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.clusters.models import BackendOperation
+from tests.clusters.callers_at_doors import browser, script
+from tests.clusters.rollout_scene import NOW, Scene, scene
+from tests.clusters.seen_cluster import poll
+from tests.clusters.test_backend_operations import advance, drained, request
+from tests.fake_show import FakeClient
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/o/acme/clusters/orders/backends/2/"
+REST = "/api/v1/clusters/orders/backends/2/"
+
+
+@pytest.fixture
+def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        poll(found.cluster, seen_at=NOW)
+        yield found
+
+
+def test_a_drain_by_rest_is_answered_with_its_operation(acme: Scene) -> None:
+    answer = script("operator").post(f"{REST}drain/", {"reason": "new disk", "wait_limit_s": 60})
+
+    body = answer.json()
+    assert (answer.status_code, body["state"], body["wait_limit_s"]) == (202, "weighing", 60)
+    assert body["sentence"] == f"Draining pg3: rollout #{body['rollout']} takes its weight to 0."
+    assert [step["state"] for step in body["steps"]] == ["pending", "pending"]
+    seen = script("viewer").get(REST).json()
+    assert (seen["operation"]["id"], seen["operation"]["can_cancel"]) == (body["id"], False)
+    assert seen["busy"] == "Drain of pg3 is under way in this cluster."
+
+
+def test_a_dry_run_says_what_it_would_do(acme: Scene) -> None:
+    acme.pgpools[0].clients = [FakeClient(1)]
+
+    answer = script("operator").post(f"{REST}detach/", {"dry_run": True})
+
+    assert (answer.status_code, answer.json()["refusals"]) == (200, [])
+    assert answer.json()["risks"][0].startswith("1 session at pgpool-1 and pgpool-2 may read from pg3 now")
+    assert not BackendOperation.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"wait_limit_s": -1}, "wait_limit_s"),
+        ({"wait_limit_s": "9" * 5000}, "wait_limit_s"),
+        ({"wait_limit_s": 1.5}, "wait_limit_s"),
+        ({"reason": "\0"}, "reason"),
+        ({"reason": ["x"]}, "reason"),
+        ({"dry_run": "perhaps"}, "dry_run"),
+        ({"force": True}, "force"),
+    ],
+)
+def test_odd_bodies_are_refused_by_field(acme: Scene, body: dict[str, Any], field: str) -> None:
+    answer = script("operator").post(f"{REST}drain/", body)
+
+    assert answer.status_code == 400
+    assert [each["field"] for each in answer.json()["errors"]] == [field]
+    assert not BackendOperation.objects.exists()
+
+
+def test_a_refusal_by_rest_names_every_reason(acme: Scene) -> None:
+    answer = script("operator").post("/api/v1/clusters/orders/backends/0/detach/", {})
+
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:lifeguard:operation-refused")
+    assert answer.json()["refusals"][0].startswith("pg1 is the primary")
+
+
+def test_a_viewer_changes_nothing(acme: Scene) -> None:
+    for_pages = browser("viewer")
+
+    for address in (f"{PAGE}detach/", "/o/acme/clusters/orders/operations/1/go-on/"):
+        assert for_pages.post(address).status_code == 403
+    reader = script("operator", scope="read")
+    for address in (f"{REST}detach/", "/api/v1/clusters/orders/operations/1/cancel/"):
+        assert reader.post(address, {}).status_code == 403
+    assert not BackendOperation.objects.exists()
+
+
+def test_an_operation_of_another_organisation_is_not_there(acme: Scene) -> None:
+    operation = request(acme, "detach")
+    rival = script("admin", organisation="rival")
+
+    assert rival.get(REST).status_code == 404
+    assert rival.post(f"/api/v1/clusters/orders/operations/{operation.pk}/cancel/").status_code == 404
+    assert browser("operator", "rival").get("/o/rival/clusters/orders/backends/2/").status_code == 404
+
+
+def test_the_page_shows_how_every_pgpool_sees_it_and_offers_what_can_be_done(acme: Scene) -> None:
+    for_operator = browser("operator").get(PAGE).content.decode()
+    for_viewer = browser("viewer").get(PAGE).content.decode()
+
+    assert "pg3 is up at every pgpool." in for_operator
+    assert ">Drain</a>" in for_operator
+    assert ">Attach</a>" not in for_operator
+    assert ">Drain</a>" not in for_viewer
+    assert "Nothing yet." in for_viewer
+
+
+def test_the_risk_is_said_before_and_nothing_is_done_by_looking(acme: Scene) -> None:
+    shown = browser("operator").get(f"{PAGE}detach/").content.decode()
+
+    assert "Detach pg3 at once?" in shown
+    assert "pgpool closes those that do, at once" in shown
+    assert not BackendOperation.objects.exists()
+
+
+def test_a_page_that_refuses_says_why_and_has_no_button(acme: Scene) -> None:
+    address = "/o/acme/clusters/orders/backends/0/detach/"
+    client = browser("operator")
+
+    assert "pg1 is the primary" in client.get(address).content.decode()
+    posted = client.post(address, {"reason": ""})
+    assert posted.status_code == 409
+    assert "pg1 is the primary" in posted.content.decode()
+    assert 'type="submit">Detach' not in posted.content.decode()
+
+
+def test_a_field_that_is_wrong_is_marked(acme: Scene) -> None:
+    answer = browser("operator").post(f"{PAGE}drain/", {"reason": "x", "wait_minutes": "1441"})
+
+    assert answer.status_code == 422
+    assert "less than or equal to 1440" in answer.content.decode()
+
+
+def test_a_drain_that_waits_is_shown_with_its_sessions_and_can_be_ended(acme: Scene) -> None:
+    acme.pgpools[0].clients = [FakeClient(1), FakeClient(2)]
+    operation = advance(drained(acme))
+    client = browser("operator")
+
+    shown = client.get(f"{PAGE}now/").content.decode()
+    assert "Draining pg3: 2 sessions from before may still use pg3." in shown
+    assert "Detach anyway" in shown
+    ended = client.post(f"/o/acme/clusters/orders/operations/{operation.pk}/cancel/")
+    assert (ended.status_code, ended["Location"]) == (303, PAGE)
+    assert "gives the weights back." in client.get(PAGE).content.decode()

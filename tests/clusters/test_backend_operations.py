@@ -1,0 +1,291 @@
+"""Attach, detach and drain: what pgpool shows afterwards counts, and any worker goes on where another one died."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.accounts.models import AuditEntry
+from apps.clusters.control import (
+    backend_operation_rows,
+    backend_operation_steps,
+    backend_operations,
+    writes_switch,
+)
+from apps.clusters.control.backend_operation_rows import OperationRunning
+from apps.clusters.control.backend_operations import OperationInvalid, OperationRefused
+from apps.clusters.control.rollout_rows import RolloutRunning
+from apps.clusters.control.writes import WritesStopped
+from apps.clusters.models import BackendOperation, ClusterEvent, Rollout
+from tests.clusters.callers_at_doors import member
+from tests.clusters.rollout_scene import NOW, Clock, Killed, Scene, scene
+from tests.fake_show import FakeClient
+
+pytestmark = pytest.mark.django_db
+
+State = BackendOperation.State
+
+
+@pytest.fixture
+def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        yield found
+
+
+def request(acme: Scene, kind: str, *, node_id: int = 2, **wanted: Any) -> BackendOperation:
+    backend = acme.cluster.backends.get(node_id=node_id)
+    return backend_operations.request(
+        caller=acme.caller, cluster=acme.cluster, backend=backend, kind=kind, now=NOW, **wanted
+    )
+
+
+def advance(operation: BackendOperation, *, now: datetime = NOW, holder: str = "worker") -> BackendOperation:
+    clock = Clock(now=now, step_s=0)
+    backend_operation_steps.advance(operation_id=operation.pk, holder=holder, clock=clock, sleep=clock.sleep)
+    operation.refresh_from_db()
+    return operation
+
+
+def statuses(acme: Scene, node_id: int = 2) -> list[str]:
+    return [pgpool.backends[node_id].status for pgpool in acme.pgpools]
+
+
+def asked(acme: Scene) -> list[list[str]]:
+    return [[each for each in pgpool.received if each.startswith("pcp ")] for pgpool in acme.pgpools]
+
+
+def drained(acme: Scene, **wanted: Any) -> BackendOperation:
+    """Its weight is gone everywhere: the next look counts sessions."""
+    operation = request(acme, "drain", **wanted)
+    assert operation.rollout is not None
+    acme.advance(operation.rollout)
+    return operation
+
+
+def test_a_detach_is_done_when_every_pgpool_shows_it(acme: Scene) -> None:
+    operation = advance(request(acme, "detach", reason="new disk"))
+
+    assert (operation.state, operation.outcome) == (State.DONE, "pg3 is down at pgpool-1 and pgpool-2.")
+    assert statuses(acme) == ["down", "down"]
+    receipts = [step.receipt for step in operation.steps.order_by("position")]
+    assert [(one["before"]["status"], one["after"]["status"], one["pcp"]) for one in receipts] == [
+        ("up", "down", "Command Successful")
+    ] * 2
+    assert AuditEntry.objects.get(action="backend.detach.requested").after["reason"] == "new disk"
+    titles = list(ClusterEvent.objects.order_by("pk").values_list("title", "node_id"))
+    assert titles == [("detach of pg3 requested by Ann", 2), ("detach of pg3: done", 2)]
+
+
+def test_an_attach_is_read_back_too(acme: Scene) -> None:
+    operation = request(acme, "detach")
+    # Its servers are fakes that no PostgreSQL stands behind: whether it may be attached is asked in the lab.
+    BackendOperation.objects.update(kind="attach", checked_at=NOW)
+    acme.pgpools[1].backends[2].status = "down"
+
+    advance(operation)
+
+    assert operation.state == State.DONE
+    assert statuses(acme) == ["up", "up"]
+    assert asked(acme) == [[], ["pcp attach 2"]]
+
+
+def test_command_successful_proves_nothing(acme: Scene) -> None:
+    acme.pgpools[0].mode = "deaf"
+    operation = request(acme, "detach")
+    operation.steps.filter(position=0).update(attempts=2)  # one try is left
+
+    advance(operation)
+
+    assert operation.state == State.FAILED
+    assert "confirmed down at pgpool-2" in operation.outcome
+    assert "SHOW POOL_NODES shows it as up" in operation.outcome
+    assert statuses(acme) == ["up", "down"]
+
+
+def test_who_takes_over_looks_before_it_acts(acme: Scene) -> None:
+    operation = request(acme, "detach")
+    backend_operation_rows.take_lease(operation.pk, "died")
+    acme.pgpools[0].backends[2].status = "down"  # done, and never stored
+    operation.steps.filter(position=0).update(attempts=1)
+
+    assert advance(operation).state == State.ACTING  # the lease is another one's
+    BackendOperation.objects.update(lease_expires_at=None)
+    advance(operation)
+
+    assert operation.state == State.DONE
+    assert asked(acme) == [[], ["pcp detach 2"]]
+
+
+@pytest.mark.parametrize("look", range(1, 7))
+def test_a_worker_killed_anywhere_leaves_nothing_stuck(acme: Scene, look: int) -> None:
+    operation = request(acme, "detach")
+    clock = Clock(step_s=0, killed_at=look)
+    try:
+        backend_operation_steps.advance(operation_id=operation.pk, holder="dies", clock=clock, sleep=clock.sleep)
+    except Killed:
+        BackendOperation.objects.update(lease_expires_at=None)
+
+    assert advance(operation, holder="next").state == State.DONE
+    assert statuses(acme) == ["down", "down"]
+
+
+def test_a_drain_waits_for_the_sessions_of_before_and_detaches_then(acme: Scene) -> None:
+    acme.pgpools[0].clients = [FakeClient(1), FakeClient(2), FakeClient(3, username="lifeguard", database="postgres")]
+    operation = drained(acme)
+
+    advance(operation)
+    assert operation.state == State.WAITING
+    assert backend_operations.sessions_left(operation) == 2  # the third is our own
+    assert [pgpool.weights[2] for pgpool in acme.pgpools] == [0, 0]
+
+    acme.pgpools[0].clients = [FakeClient(2), FakeClient(1, began="later")]
+    advance(operation, now=NOW + timedelta(seconds=5))
+    assert backend_operations.sessions_left(operation) == 1
+
+    acme.pgpools[0].clients = [FakeClient(1, began="later")]
+    advance(operation, now=NOW + timedelta(seconds=10))
+    assert (operation.state, statuses(acme)) == (State.DONE, ["down", "down"])
+
+
+def test_sessions_that_are_not_counted_are_not_taken_for_none(acme: Scene) -> None:
+    operation = drained(acme)
+    acme.pgpools[1].mode = "refuse"
+
+    advance(operation)
+
+    assert operation.state == State.WAITING
+    assert backend_operations.sessions_left(operation) is None
+    assert operation.steps.get(position=1).sessions_reason
+
+
+def test_a_drain_that_lasts_too_long_asks_and_goes_on_when_told(acme: Scene) -> None:
+    acme.pgpools[0].clients = [FakeClient(1)]
+    operation = drained(acme, wait_limit_s=60)
+    advance(operation)
+
+    advance(operation, now=NOW + timedelta(seconds=61))
+    assert operation.state == State.ASKING
+    backend_operations.go_on(caller=acme.caller, operation=operation, now=NOW)
+    advance(operation, now=NOW + timedelta(seconds=62))
+
+    assert (operation.state, statuses(acme)) == (State.DONE, ["down", "down"])
+
+
+@pytest.mark.parametrize("is_verified", [False, True])
+def test_a_cancelled_drain_gives_the_weights_back(acme: Scene, is_verified: bool) -> None:
+    before = acme.weights()
+    acme.pgpools[0].clients = [FakeClient(1)]
+    operation = drained(acme) if is_verified else request(acme, "drain")
+    advance(operation)
+
+    operation = backend_operations.cancel(caller=acme.caller, operation=operation, now=NOW)
+    for rollout in Rollout.objects.filter(state__in=Rollout.ACTIVE):
+        acme.advance(rollout)
+
+    assert operation.state == State.CANCELLED
+    assert (operation.way_back is not None) == is_verified
+    assert acme.weights() == before
+    assert statuses(acme) == ["up", "up"]
+
+
+def test_a_drain_whose_rollout_does_not_end_well_detaches_nothing(acme: Scene) -> None:
+    operation = request(acme, "drain")
+    Rollout.objects.update(state="rolled_back")
+
+    advance(operation)
+
+    assert operation.state == State.FAILED
+    assert "did not end as verified, so nothing was detached" in operation.outcome
+    assert statuses(acme) == ["up", "up"]
+
+
+def test_what_changed_since_it_was_asked_for_stops_it(acme: Scene) -> None:
+    operation = request(acme, "detach")
+    for pgpool in acme.pgpools:
+        pgpool.backends[0].status = pgpool.backends[1].status = "down"
+
+    advance(operation)
+
+    assert (operation.state, statuses(acme)) == (State.FAILED, ["up", "up"])
+    assert "last backend that is up" in operation.outcome
+
+
+def test_one_thing_at_a_time_is_done_to_a_cluster(acme: Scene) -> None:
+    rollout = acme.request()
+    with pytest.raises(RolloutRunning):
+        request(acme, "detach")
+    acme.advance(rollout)
+
+    request(acme, "detach")
+    with pytest.raises(OperationRunning, match="Detach of pg3 is under way"):
+        request(acme, "detach", node_id=1)
+    with pytest.raises(OperationRunning):
+        acme.request()
+    assert BackendOperation.objects.count() == 1
+
+
+def test_stopped_writes_hold_it_up_and_count_no_try(acme: Scene) -> None:
+    operation = request(acme, "detach")
+    writes_switch.stop(caller=acme.caller, reason="storm", now=NOW)
+
+    advance(operation)
+    assert (operation.state, statuses(acme)) == (State.ACTING, ["up", "up"])
+    assert "All writes were stopped by Ann: storm." in operation.outcome
+    with pytest.raises(WritesStopped):
+        request(acme, "detach", node_id=1)
+
+    writes_switch.allow(caller=member("admin"), reason="over", now=NOW)
+    advance(operation, now=NOW + timedelta(seconds=5))
+    assert (operation.state, [step.attempts for step in operation.steps.all()]) == (State.DONE, [1, 1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "node_id", "said"),
+    [
+        ("detach", 0, "pg1 is the primary"),
+        ("attach", 2, "PostgreSQL of pg3 does not answer"),
+        ("drain", 2, "No other backend has a weight at pgpool-1"),
+    ],
+)
+def test_a_refusal_stores_nothing(acme: Scene, kind: str, node_id: int, said: str) -> None:
+    for conf in acme.confs:
+        conf.write_text(conf.read_text().replace("backend_weight1 = 1", "backend_weight1 = 0"))
+
+    with pytest.raises(OperationRefused, match=said):
+        request(acme, kind, node_id=node_id)
+
+    assert not BackendOperation.objects.exists()
+    assert not Rollout.objects.exists()
+
+
+def test_a_cluster_that_is_only_observed_is_left_alone(acme: Scene) -> None:
+    acme.cluster.instances.filter(name="pgpool-2").update(
+        delivery_kind="observe", delivery_path="", delivery_target=None
+    )
+
+    with pytest.raises(OperationRefused, match="pgpool-2: registered as observe only"):
+        request(acme, "detach")
+
+    assert statuses(acme) == ["up", "up"]
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [({"reason": "x" * 501}, "reason"), ({"reason": "\0"}, "reason"), ({"wait_limit_s": -1}, "wait_limit_s")],
+)
+def test_odd_requests_are_refused_by_field(acme: Scene, given: dict[str, Any], field: str) -> None:
+    with pytest.raises(OperationInvalid) as caught:
+        request(acme, "detach", **given)
+
+    assert caught.value.field == field
+
+
+def test_only_a_drain_that_still_waits_can_be_cancelled_or_go_on(acme: Scene) -> None:
+    operation = request(acme, "detach")
+
+    with pytest.raises(OperationRefused, match="only a drain"):
+        backend_operations.cancel(caller=acme.caller, operation=operation, now=NOW)
+    with pytest.raises(OperationRefused, match="does not wait for sessions"):
+        backend_operations.go_on(caller=acme.caller, operation=operation, now=NOW)

@@ -1,0 +1,406 @@
+"""Files edited by hand: seen, told once, adopted or reverted; with real files and pgpools that are fakes."""
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.accounts.models import AuditEntry
+from apps.clusters.control import drift_changes, rollout_actions, rollout_rows
+from apps.clusters.control.drift_changes import DriftRefused
+from apps.clusters.control.revisions import ConfigUnusable, ObserveOnly
+from apps.clusters.control.rollout_rows import RolloutRunning
+from apps.clusters.control.writes import WritesStopped
+from apps.clusters.models import ClusterEvent, InstanceConfig, PgpoolInstance, Rollout, WritesSwitch
+from apps.clusters.polling import file_watch
+from apps.clusters.queries.drift import DriftAnswer, drift_answer
+from apps.clusters.queries.sight import sight_of
+from tests.clusters.callers_at_doors import browser, script
+from tests.clusters.rollout_scene import NOW, SECRET, Clock, Scene, conf_text, scene
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
+
+
+class Drifting:
+    """A scene whose pgpools are looked at whenever the test says so, half a minute after the look before."""
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
+        self.now = NOW
+
+    def look(self) -> DriftAnswer:
+        self.now += timedelta(seconds=30)
+        for instance, pgpool in zip(self.scene.instances, self.scene.pgpools, strict=True):
+            running = {"running": dict(pgpool.values), "running_at": self.now}
+            InstanceConfig.objects.update_or_create(instance=instance, defaults=running)
+        file_watch.look(holder="watcher", clock=lambda: self.now, deadline_s=5)
+        return self.answer()
+
+    def answer(self) -> DriftAnswer:
+        return drift_answer(caller=self.scene.caller, cluster=self.scene.cluster)
+
+    def edit(self, old: str, new: str, *, number: int = 2, reload: bool = True) -> None:
+        conf = self.scene.confs[number - 1]
+        conf.write_text(conf.read_text().replace(old, new))
+        if reload:
+            self.scene.pgpools[number - 1].reload()
+
+    def told(self) -> list[str]:
+        events = ClusterEvent.objects.filter(kind=ClusterEvent.Kind.DRIFT)
+        return list(events.order_by("pk").values_list("title", flat=True))
+
+    def adopt(self, *names: str) -> Rollout:
+        return self._carried_out(drift_changes.request_adoption(**self._asked(names)))
+
+    def revert(self, *names: str) -> Rollout:
+        return self._carried_out(drift_changes.request_reversion(**self._asked(names)))
+
+    def _asked(self, names: tuple[str, ...]) -> dict[str, Any]:
+        return {"caller": self.scene.caller, "cluster": self.scene.cluster, "names": names, "now": self.now}
+
+    def _carried_out(self, rollout: Rollout) -> Rollout:
+        self.now += timedelta(seconds=5)
+        return self.scene.advance(rollout, clock=Clock(now=self.now))
+
+
+@pytest.fixture
+def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Drifting]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        yield Drifting(found)
+
+
+def test_what_was_found_first_is_in_step_and_what_is_edited_later_is_drift(pair: Drifting) -> None:
+    assert pair.answer()["state"] == "looking"
+    assert pair.look()["state"] == "in_step"
+
+    pair.edit("backend_weight1 = 1 ", "backend_weight1 = 9 ", reload=False)
+    found = pair.look()
+
+    assert found["state"] == "drifted"
+    assert found["sentence"] == "Edited by hand on pgpool-2: backend_weight1 1 → 9."
+    [only] = found["differences"]
+    assert (only["instance"], only["parameter"]) == ("pgpool-2", "backend_weight1")
+    assert (only["verified"], only["file"], only["running"]) == ("1", "9", "1")
+    assert only["kind"] == "not_reloaded"
+    assert [each["state"] for each in found["instances"]] == ["in_step", "drifted"]
+    assert found["can_adopt"]
+    assert found["can_revert"]
+
+
+def test_pages_and_rest_show_it_and_start_what_is_asked_for(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("delay_threshold = 1000", "delay_threshold = 5", reload=False)
+    pair.look()
+    base, reader, operator = "/o/acme/clusters/orders/", browser("viewer"), browser("operator")
+
+    assert [reason for reason in (each.drift for each in sight_of(pair.scene.cluster).instances) if reason] == [
+        "Edited by hand on pgpool-2: delay_threshold 1000 → 5"
+    ]
+    assert "See the drift" in reader.get(base).content.decode()
+    page = reader.get(f"{base}drift/").content.decode()
+    assert "Edited by hand on pgpool-2: delay_threshold 1000 → 5." in page
+    assert "Adopt…" not in page
+    assert reader.get(f"{base}drift/adopt/").status_code == 403
+    answer = script("admin").get("/api/v1/clusters/orders/drift/").json()
+    assert (answer["state"], answer["differences"][0]["file"], answer["can_adopt"]) == ("drifted", "5", True)
+
+    asked = operator.get(f"{base}drift/revert/?instance=pgpool-2").content.decode()
+    assert "Put the verified file back on pgpool-2?" in asked
+    assert "+ delay_threshold = 1000" in " ".join(re.sub("<[^>]+>", " ", asked).split())
+    started = operator.post(f"{base}drift/revert/", {"instance": "pgpool-2"})
+    assert started["Location"] == f"/o/acme/rollouts/{Rollout.objects.get().pk}/"
+    assert operator.post(f"{base}drift/adopt/")["Location"] == f"{base}drift/"
+
+
+def test_what_rest_cannot_do_it_says(pair: Drifting) -> None:
+    pair.look()
+    asker = script("operator")
+    cases: list[tuple[Any, int, str]] = [
+        ({}, 409, "drift-refused"),
+        ({"instances": ["pgpool-1"]}, 409, "drift-refused"),
+        ({"instances": ["nobody"]}, 400, "invalid"),
+        ({"instances": "pgpool-1"}, 400, "invalid"),
+        ({"instances": [{"a": [[]]}, None, 1e308]}, 400, "invalid"),
+        ({"instances": ["\0"]}, 400, "invalid"),
+        ({"note": "x" * 501}, 400, "invalid"),
+        ({"pgpools": []}, 400, "invalid"),
+        ([], 400, "invalid"),
+    ]
+
+    for body, status, kind in cases:
+        answer = asker.post("/api/v1/clusters/orders/drift/adopt/", body)
+        assert (answer.status_code, answer.json()["type"]) == (status, f"urn:lifeguard:{kind}"), answer.content
+    assert not Rollout.objects.exists()
+
+
+def test_a_change_is_told_once_and_its_end_too(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("backend_weight1 = 1 ", "backend_weight1 = 9 ", reload=False)
+    pair.look()
+    pair.scene.pgpools[1].reload()
+    assert pair.look()["differences"][0]["kind"] == "edited_live"
+    pair.edit("backend_weight1 = 9 ", "backend_weight1 = 1 ")
+    pair.look()
+
+    assert pair.told() == [
+        "Edited by hand on pgpool-2: backend_weight1 1 → 9",
+        "pgpool-2 is as it was verified again",
+    ]
+
+
+def test_comments_and_order_are_no_drift_but_can_be_adopted(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("# kept as it is", "# written by hand\n\n")
+
+    found = pair.look()
+
+    assert (found["state"], found["differences"]) == ("in_step", [])
+    assert found["instances"][1]["is_only_text"]
+    assert "comments, spacing or order only" in found["instances"][1]["sentence"]
+    assert pair.adopt("pgpool-2").state == "verified"
+    assert not pair.look()["instances"][1]["is_only_text"]
+
+
+def test_a_secret_is_told_without_its_value(pair: Drifting) -> None:
+    pair.look()
+    pair.edit(SECRET, "another-secret")
+
+    found = pair.look()
+
+    assert found["differences"][0]["parameter"] == "sr_check_password"
+    assert pair.told() == ["Edited by hand on pgpool-2: sr_check_password was changed"]
+    kept = list(InstanceConfig.objects.values_list("differences", "reason", "running"))
+    assert "another-secret" not in str([found, kept[0][0], kept[1][0], *ClusterEvent.objects.values_list("detail")])
+
+
+def test_an_adopted_file_is_a_revision_that_was_read_back(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("backend_weight1 = 1 ", "backend_weight1 = 9 ", reload=False)
+    pair.look()
+
+    rollout = pair.adopt()
+
+    assert rollout.state == "verified", list(rollout.log.values_list("text", flat=True))
+    assert rollout.revision.origin == "adopted"
+    file = rollout.revision.files.get()
+    assert (file.instance_name, file.base_text) == ("pgpool-2", conf_text())
+    assert pair.scene.pgpools[1].weights == {0: 0.0, 1: 9.0, 2: 1.0}
+    assert pair.scene.confs[1].read_text() == conf_text(weights=("0", "9", "1"))
+    assert AuditEntry.objects.latest("pk").action == "drift.adopted"
+    assert pair.look()["state"] == "in_step"
+    assert pair.answer()["instances"][1]["revision"] == rollout.revision.number
+
+
+def test_what_was_edited_after_an_adoption_is_drift_against_that(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("backend_weight1 = 1 ", "backend_weight1 = 9 ")
+    pair.look()
+    pair.adopt()
+    pair.look()
+    pair.edit("backend_weight1 = 9 ", "backend_weight1 = 4 ")
+
+    [only] = pair.look()["differences"]
+    assert (only["verified"], only["file"]) == ("9", "4")
+
+    rollout = pair.revert("pgpool-2")
+    assert (rollout.state, rollout.revision.origin) == ("verified", "reverted")
+    assert pair.scene.weights() == [{0: 0.0, 1: 1.0, 2: 1.0}, {0: 0.0, 1: 9.0, 2: 1.0}]
+    assert AuditEntry.objects.latest("pk").action == "drift.reverted"
+    assert pair.look()["state"] == "in_step"
+
+
+def test_only_the_chosen_pgpool_is_touched(pair: Drifting) -> None:
+    pair.look()
+    for number in (1, 2):
+        pair.edit("delay_threshold = 1000", f"delay_threshold = {number}", number=number)
+    found = pair.look()
+    assert found["sentence"] == "Edited by hand on pgpool-1: delay_threshold 1000 → 1; also on pgpool-2."
+
+    pair.revert("pgpool-1")
+
+    assert pair.scene.texts()[0] == conf_text()
+    [only] = pair.look()["differences"]
+    assert (only["instance"], only["file"]) == ("pgpool-2", "2")
+
+
+def test_a_line_that_is_gone_is_adopted_with_its_default_written_out(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("delay_threshold = 1000\n", "")
+
+    assert pair.look()["differences"][0]["kind"] == "missing"
+    assert pair.adopt().state == "verified"
+    assert pair.scene.texts()[1] == conf_text().replace("delay_threshold = 1000", "delay_threshold = 0")
+    assert pair.look()["state"] == "in_step"
+
+
+def test_a_line_that_was_added_is_reverted_to_its_default(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("delay_threshold = 1000\n", "delay_threshold = 1000\nlog_connections = on\n")
+
+    assert [(each["verified"], each["file"]) for each in pair.look()["differences"]] == [(None, "on")]
+    assert pair.revert().state == "verified"
+    assert pair.scene.pgpools[1].values["log_connections"] == "off"
+    assert pair.look()["state"] == "in_step"
+
+
+def test_what_a_halted_rollout_has_put_back_is_as_verified(pair: Drifting) -> None:
+    pair.look()
+    pair.scene.advance(pair.scene.request(), clock=Clock(now=pair.now))
+    pair.look()
+    pair.edit("delay_threshold = 1000\n", "delay_threshold = 1000\nlog_connections = on\n", reload=False)
+    pair.look()
+    pair.scene.pgpools[1].mode = "forget"
+
+    assert pair.adopt().state in {"failed", "rolled_back"}
+    pair.scene.pgpools[1].mode = "ok"
+    pair.scene.pgpools[1].reload()
+
+    assert (pair.look()["state"], pair.scene.pgpools[1].values["log_connections"]) == ("in_step", "off")
+
+
+@pytest.mark.parametrize("broken", ["delay_threshold = 1000\n!!", "include 'x'"])
+def test_a_file_that_pgpool_cannot_read_can_be_reverted_only(pair: Drifting, broken: str) -> None:
+    pair.look()
+    pair.edit("delay_threshold = 1000", broken, reload=False)
+
+    found = pair.look()
+
+    assert found["differences"][0]["kind"] == "unreadable"
+    assert not found["can_adopt"]
+    with pytest.raises(ConfigUnusable):
+        pair.adopt()
+    assert pair.revert().state == "verified"
+    assert pair.scene.texts() == [conf_text()] * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("backend_weight1 = 1 ", "backend_weight1 = 1.0e999 ", "pgpool-2: backend_weight1 = '1.0e999' is no weight"),
+        ("= 1   #", "= 0   #", "pgpool-2: all weights are 0: pgpool would send every read to node 0"),
+    ],
+)
+def test_weights_that_pgpool_cannot_balance_by_are_not_adopted(pair: Drifting, old: str, new: str, reason: str) -> None:
+    pair.look()
+    pair.edit(old, new, reload=False)
+
+    assert reason.removeprefix("pgpool-2: ") in pair.look()["instances"][1]["adopt_reason"]
+    with pytest.raises(DriftRefused, match=reason.replace("'", ".")):
+        pair.adopt()
+    assert not Rollout.objects.exists()
+
+
+def test_a_file_that_is_as_verified_and_not_in_force_is_reverted_by_a_reload(pair: Drifting) -> None:
+    pair.look()
+    pair.scene.pgpools[0].weights = {1: 7}
+
+    found = pair.look()
+
+    assert found["differences"][0]["kind"] == "not_in_force"
+    assert found["sentence"] == "pgpool-1 does not use its file: backend_weight1 is 7, its file says 1."
+    assert (found["can_adopt"], found["can_revert"]) == (False, True)
+    assert pair.revert().state == "verified"
+    assert pair.look()["state"] == "in_step"
+
+
+def test_there_is_nothing_to_do_where_nothing_differs(pair: Drifting) -> None:
+    found = pair.look()
+
+    assert found["adopt_reason"].startswith("There is nothing to adopt")
+    with pytest.raises(DriftRefused, match="nothing to adopt"):
+        pair.adopt()
+    with pytest.raises(DriftRefused, match="nothing to revert"):
+        pair.revert("pgpool-1")
+    with pytest.raises(drift_changes.UnknownInstances, match="'nobody'"):
+        pair.revert("nobody")
+
+
+def test_nobody_looks_while_a_rollout_is_under_way_and_at_once_when_it_has_ended(pair: Drifting) -> None:
+    pair.look()
+    rollout = pair.scene.request()
+    looked_at = InstanceConfig.objects.latest("looked_at").looked_at
+
+    assert pair.look()["state"] == "looking"
+    assert InstanceConfig.objects.latest("looked_at").looked_at == looked_at
+    assert "under way" in pair.answer()["revert_reason"]
+    with pytest.raises(RolloutRunning):
+        pair.revert()
+
+    pair.scene.advance(rollout, clock=Clock(now=pair.now))
+    assert pair.answer()["state"] == "looking"
+    assert pair.look()["state"] == "in_step"
+    assert pair.told() == []
+
+
+def test_weights_that_differ_on_purpose_are_no_drift(pair: Drifting) -> None:
+    pair.look()
+    weights = {"0": 0, "1": 1, "2": 3}
+    rollout = pair.scene.request(None, per_instance={"pgpool-1": weights, "pgpool-2": {"0": 0, "1": 3, "2": 1}})
+    pair.scene.advance(rollout, clock=Clock(now=pair.now))
+
+    assert pair.look()["state"] == "in_step"
+    assert [each["revision"] for each in pair.answer()["instances"]] == [rollout.revision.number] * 2
+
+
+def test_one_that_cannot_be_looked_at_is_named_and_hides_no_other(pair: Drifting) -> None:
+    pair.look()
+    pair.scene.confs[0].unlink()
+    pair.edit("delay_threshold = 1000", "delay_threshold = 5")
+
+    found = pair.look()
+
+    assert [each["state"] for each in found["instances"]] == ["unknown", "drifted"]
+    assert "is not a file that this worker can see" in found["instances"][0]["reason"]
+    assert found["adopt_reason"] == "Not all at once: pgpool-1 cannot be. Take them one by one."
+    assert pair.adopt("pgpool-2").state in {"verified", "failed", "rolled_back"}
+
+
+def test_values_that_pgpool_showed_long_ago_are_not_held_against_its_file(pair: Drifting) -> None:
+    pair.look()
+    pair.now += file_watch.RUNNING_IS_OLD
+    file_watch.look(holder="watcher", clock=lambda: pair.now)
+
+    assert pair.answer()["state"] == "unknown"
+    assert pair.answer()["sentence"] == "pgpool-1 and pgpool-2 cannot be compared."
+
+
+def test_observe_only_is_told_and_never_read(pair: Drifting) -> None:
+    PgpoolInstance.objects.update(delivery_kind="observe", delivery_path="", delivery_target=None)
+
+    found = pair.look()
+
+    assert (found["state"], found["instances"][0]["reason"][:12]) == ("unknown", "Observe only")
+    assert not InstanceConfig.objects.exclude(looked_at=None).exists()
+    with pytest.raises(ObserveOnly):
+        pair.revert()
+
+
+def test_while_writes_are_stopped_drift_is_seen_and_left(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("delay_threshold = 1000", "delay_threshold = 5")
+    WritesSwitch.objects.create(organisation=None, is_stopped=True, changed_by_name="Ann", changed_at=NOW)
+
+    found = pair.look()
+
+    assert (found["state"], found["can_adopt"], found["can_revert"]) == ("drifted", False, False)
+    assert "stopped by Ann" in found["adopt_reason"]
+    with pytest.raises(WritesStopped):
+        pair.revert()
+
+
+def test_a_row_that_another_worker_holds_is_left_to_it(pair: Drifting) -> None:
+    pair.look()
+    file_watch._take("first", now=pair.now + timedelta(minutes=1))
+
+    assert file_watch.look(holder="second", clock=lambda: pair.now + timedelta(minutes=1)) == 0
+    InstanceConfig.objects.update(lease_expires_at=NOW - timedelta(days=9999))  # by the database's clock
+    assert file_watch.look(holder="second", clock=lambda: pair.now + timedelta(minutes=1)) == 2

@@ -1,0 +1,118 @@
+"""A survey of functions: a row that any worker carries out, on a real PostgreSQL; what pages and REST say of it."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.clusters.control import function_survey
+from apps.clusters.models import Backend, Cluster, FunctionSurvey
+from tests.clusters.callers_at_doors import browser, member, script
+
+pytestmark = pytest.mark.django_db
+
+REST = "/api/v1/clusters/orders/functions/"
+FUNCTIONS = """
+CREATE SCHEMA survey;
+CREATE TABLE survey.log (at int);
+CREATE FUNCTION survey.logs() RETURNS void LANGUAGE sql STABLE AS 'INSERT INTO survey.log VALUES (1)';
+CREATE FUNCTION survey.asks() RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN PERFORM survey.logs(); RETURN 1; END';
+CREATE FUNCTION survey.plain() RETURNS int LANGUAGE sql AS 'SELECT 1';
+"""
+
+
+@pytest.fixture
+def place(db: None) -> Iterator[dict[str, Any]]:
+    """Lifeguard's own server stands for a backend; the functions are dropped again."""
+    facts = connection.get_connection_params()
+    wanted = {name: facts[name] for name in ("dbname", "user", "password", "host", "port") if facts.get(name)}
+    with psycopg.connect(**wanted, autocommit=True) as session:
+        session.execute("DROP SCHEMA IF EXISTS survey CASCADE")
+        session.execute(FUNCTIONS)
+        yield wanted
+        session.execute("DROP SCHEMA survey CASCADE")
+
+
+@pytest.fixture
+def cluster(place: dict[str, Any]) -> Cluster:
+    operator = member("operator")
+    made = Cluster.objects.create(
+        organisation=operator.organisation,
+        slug="orders",
+        name="Orders",
+        username=place["user"],
+        password=place.get("password", ""),
+    )
+    Backend.objects.create(cluster=made, node_id=0, hostname="127.0.0.1", port=1, application_name="down")
+    Backend.objects.create(
+        cluster=made, node_id=1, hostname=place["host"], port=int(place["port"]), application_name="pg2"
+    )
+    return made
+
+
+def test_a_survey_is_asked_for_carried_out_and_shown(cluster: Cluster, place: dict[str, Any]) -> None:
+    asker = script("admin")
+    assert asker.get(REST).json() == {"latest": None, "shown": None}
+    viewer, address = browser("viewer"), "/o/acme/clusters/orders/functions/"
+    assert "Nobody has had the functions" in viewer.get(address).content.decode()
+
+    answer = asker.post(f"{REST}survey/", {"database": place["dbname"]})
+    assert (answer.status_code, answer.json()["state"]) == (202, "pending")
+    assert asker.post(f"{REST}survey/", {"database": "other"}).json()["id"] == answer.json()["id"]
+    [due] = function_survey.due_survey_ids()
+    function_survey.carry_out(survey_id=due, holder="worker", now=timezone.now())
+
+    shown = asker.get(REST).json()["shown"]
+    assert (shown["state"], shown["backend"], function_survey.due_survey_ids()) == ("done", "pg2", [])
+    kinds = {one["name"]: one["kind"] for one in shown["result"]["findings"] if one["schema"] == "survey"}
+    assert kinds == {"logs": "marked_wrong", "asks": "marked_wrong", "plain": "could_be_balanced"}
+    items = shown["result"]["write_function_list"].split(",")
+    assert {"logs", "survey[.]asks", "nextval", "pg_advisory_lock"} <= set(items)
+    assert not {"plain", "random", "now"} & set(items)
+    assert "ALTER FUNCTION survey.logs() VOLATILE;" in viewer.get(address).content.decode()
+
+
+def test_a_database_that_cannot_be_read_is_told(cluster: Cluster) -> None:
+    asker = script("admin")
+    asker.post(f"{REST}survey/", {"database": "nowhere"})
+    function_survey.carry_out(survey_id=function_survey.due_survey_ids()[0], holder="worker", now=timezone.now())
+
+    latest = asker.get(REST).json()["latest"]
+    assert (latest["state"], "nowhere" in latest["error"]) == ("failed", True)
+    page = browser("viewer").get("/o/acme/clusters/orders/functions/now/").content.decode()
+    assert "The functions of nowhere could not be read." in page
+
+
+def test_another_worker_goes_on_where_one_died(cluster: Cluster, place: dict[str, Any]) -> None:
+    survey = FunctionSurvey.objects.create(
+        cluster=cluster, database=place["dbname"], requested_by_name="Ann", requested_at=timezone.now(),
+        state="running", lease_holder="dead", lease_expires_at=timezone.now() + timedelta(minutes=1),
+    )  # fmt: skip
+    function_survey.carry_out(survey_id=survey.pk, holder="second", now=timezone.now())
+    survey.refresh_from_db()
+    assert (survey.state, survey.lease_holder, function_survey.due_survey_ids()) == ("running", "dead", [])
+
+    FunctionSurvey.objects.update(lease_expires_at=timezone.now() - timedelta(minutes=1))
+    assert function_survey.due_survey_ids() == [survey.pk]
+    function_survey.carry_out(survey_id=survey.pk, holder="second", now=timezone.now())
+    survey.refresh_from_db()
+    assert (survey.state, survey.lease_holder) == ("done", "")
+
+
+@pytest.mark.parametrize("database", ["", "x" * 64, "ü" * 40, 5 * [1], {"a": 1}, None, True])
+def test_odd_names_of_a_database_are_refused(cluster: Cluster, database: object) -> None:
+    answer = script("admin").post(f"{REST}survey/", {"database": database}, format="json")
+
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "database")
+    assert not FunctionSurvey.objects.exists()
+
+
+def test_only_operators_ask_and_only_in_their_organisation(cluster: Cluster) -> None:
+    assert script("viewer").post(f"{REST}survey/", {}).status_code == 403
+    assert script("admin", organisation="rival").get(REST).status_code == 404
+    page = browser("admin").post("/o/acme/clusters/orders/functions/survey/", {"database": "ü" * 40})
+    assert (page.status_code, "at most 63 bytes" in page.content.decode()) == (422, True)

@@ -1,0 +1,103 @@
+"""What pollers store during the hold of a rollout lets it go on, halts it, or pauses it."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.clusters.control import rollout_actions, rollout_holds, rollout_rows
+from apps.clusters.models import ClusterEvent, InstanceLatest, NodeLatest, Rollout, RolloutLog
+from tests.clusters.rollout_scene import OLD_WEIGHTS, Clock, Scene, scene
+from tests.clusters.seen_cluster import poll
+
+pytestmark = pytest.mark.django_db
+
+WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
+# Shares and round trips have samples of their own, and tables of cases in the domain.
+GUARDS = {"latency_factor": None, "shares": False}
+PLAN = {"strategy": "canary", "hold_s": 60, "guards": GUARDS}
+
+
+@pytest.fixture(autouse=True)
+def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
+
+
+@pytest.fixture
+def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        yield found
+
+
+def held(pair: Scene, clock: Clock, plan: dict[str, Any] = PLAN) -> Rollout:
+    """A rollout in the hold after its canary, with everything as it should be."""
+    poll(pair.cluster, seen_at=clock.now, since=clock.now - timedelta(hours=1))
+    NodeLatest.objects.update(error_count=0, select_count=1000)
+    rollout = pair.advance(pair.request(plan=plan), clock=clock)
+    assert pair.states(rollout) == ["verified", "pending"]
+    return rollout
+
+
+def test_what_stays_good_goes_on(pair: Scene) -> None:
+    clock = Clock()
+    rollout = held(pair, clock)
+
+    for _ in range(3):
+        clock.sleep(25)
+        pair.advance(rollout, clock=clock)
+
+    assert rollout.state == "verified"
+    assert pair.weights() == [WANTED] * 2
+    lines = list(RolloutLog.objects.filter(rollout=rollout, text__startswith="Guards: ").values_list("text", flat=True))
+    assert lines[0] == (
+        "Guards: no pgpool and no backend was lost (good); replay lag at most 0.2 s (good); "
+        "0 errors beside 0 reads at pgpool-1 (good)."
+    )
+
+
+def test_a_pgpool_that_is_lost_meanwhile_halts_it_and_the_old_file_comes_back(pair: Scene) -> None:
+    clock = Clock()
+    rollout = held(pair, clock)
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="unreachable", state_since=clock.now)
+
+    clock.sleep(10)
+    pair.advance(rollout, clock=clock)
+
+    assert (rollout.state, rollout.halt_reason) == ("rolled_back", "pgpool-2 was lost since")
+    assert pair.weights() == [OLD_WEIGHTS] * 2
+    assert RolloutLog.objects.filter(rollout=rollout, text__startswith="Halted by its guards").exists()
+
+
+def test_errors_that_grow_halt_it(pair: Scene) -> None:
+    clock = Clock()
+    rollout = held(pair, clock)
+    NodeLatest.objects.filter(instance__name="pgpool-1", node_id=1).update(error_count=30, select_count=1100)
+
+    clock.sleep(10)
+    pair.advance(rollout, clock=clock)
+
+    assert rollout.state == "rolled_back"
+    assert rollout.halt_reason == "30 errors beside 100 reads at pgpool-1, usual were 0.1 for 100 reads"
+
+
+def test_too_little_traffic_pauses_it_and_a_person_lets_it_go_on(pair: Scene) -> None:
+    clock = Clock()
+    rollout = held(pair, clock, {**PLAN, "guards": {"latency_factor": None}})
+
+    clock.sleep(60)
+    pair.advance(rollout, clock=clock)
+
+    assert (rollout.state, rollout.paused_by_name) == ("paused", "")
+    assert "needs about" in rollout.pause_reason
+    assert "more sessions" in rollout.pause_reason
+    assert ClusterEvent.objects.latest("pk").title.endswith("paused by its guards")
+    pair.advance(rollout, clock=clock)
+    assert pair.states(rollout) == ["verified", "pending"]
+
+    rollout_holds.resume(caller=pair.caller, rollout=rollout, now=clock.now)
+    pair.advance(rollout, clock=clock)
+
+    assert rollout.state == "verified"

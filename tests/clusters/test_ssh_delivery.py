@@ -1,0 +1,231 @@
+"""Delivery by SSH to a real sshd: one file by a forced command, a pinned host key, deadlines that hold."""
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from apps.clusters.outside.delivery import (
+    DryRunRejected,
+    FileChanged,
+    FileUnreadable,
+    ReloadFailed,
+    WriteFailed,
+    ssh_session,
+)
+from apps.clusters.outside.delivery.outcomes import sha256_of
+from apps.clusters.outside.delivery.ssh import SshFile
+from apps.clusters.outside.delivery.ssh_keys import KeyRefused, fingerprint, given_key, new_key
+from tests.ssh_host import SshHost, ssh_host
+
+TEXT = "listen_addresses = '*'\nbackend_weight0 = 0\nbackend_weight1 = 1  # the standby\n"
+CHANGED = TEXT.replace("backend_weight1 = 1", "backend_weight1 = 3")
+# A pgpool with a watchdog, whose words go to syslog.
+SPEAKS_ELSEWHERE = (
+    "use_watchdog = on\nhostname0 = 'a'\nwd_port0 = 9000\npgpool_port0 = 9999\nlog_destination = 'syslog'\n"
+)
+
+
+@pytest.fixture(scope="module")
+def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshHost]:
+    with ssh_host(tmp_path_factory.mktemp("sshd")) as running:
+        yield running
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    folder = tmp_path / "pgpool"
+    folder.mkdir()
+    path = folder / "pgpool.conf"
+    path.write_text(TEXT)
+    path.chmod(0o640)
+    return path
+
+
+@pytest.fixture
+def file(sshd: SshHost, conf: Path) -> SshFile:
+    """The file as the forced command lets Lifeguard touch it."""
+    sshd.authorize(conf)
+    return SshFile(sshd.account, str(conf))
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def write(file: SshFile, text: str = CHANGED, *, expected: str = TEXT, **options: float) -> Path:
+    return Path(file.write(text, expected_sha256=sha256_of(expected.encode()), rollout_tag="r7", **options))
+
+
+def test_a_file_is_read_with_its_rights_and_what_may_be_done_with_it(file: SshFile, conf: Path) -> None:
+    seen = file.look()
+
+    assert (seen.live.text, seen.live.sha256, seen.live.mode) == (TEXT, sha256_of(TEXT.encode()), "0640")
+    assert (seen.path, seen.obstacle, seen.is_open) == (str(conf), "", False)
+    assert seen.program.endswith("pgpool")
+
+
+def test_a_write_replaces_the_whole_file_and_keeps_the_old_one_beside_it(file: SshFile, conf: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(conf, 65534, 65534)
+    before = conf.stat()
+
+    kept = write(file)
+
+    after = conf.stat()
+    assert conf.read_text() == CHANGED
+    assert after.st_ino != before.st_ino  # renamed into place, never edited
+    assert (after.st_uid, after.st_gid, stat.S_IMODE(after.st_mode)) == (before.st_uid, before.st_gid, 0o640)
+    assert (kept.read_text(), stat.S_IMODE(kept.stat().st_mode)) == (TEXT, 0o640)
+    assert names(conf.parent) == ["pgpool.conf", "pgpool.conf.lifeguard-r7"]
+
+
+def test_a_link_stays_a_link_and_is_not_followed_elsewhere_later(sshd: SshHost, conf: Path, tmp_path: Path) -> None:
+    link, other = tmp_path / "etc.conf", tmp_path / "other.conf"
+    link.symlink_to(conf)
+    other.write_text(TEXT)
+    sshd.authorize(link)
+    file = SshFile(sshd.account, str(link), str(conf))
+
+    write(file)
+
+    assert (link.is_symlink(), conf.read_text()) == (True, CHANGED)
+    link.unlink()
+    link.symlink_to(other)
+    with pytest.raises(FileUnreadable, match=f"leads to {other} now"):
+        file.read()
+
+
+def test_old_copies_and_large_files_do_not_pile_up(file: SshFile, conf: Path) -> None:
+    old, large = TEXT, TEXT + "# " + "x" * 900_000 + "\n"
+    for number in range(7):
+        new = f"{large}# {number}\n"
+        file.write(new, expected_sha256=sha256_of(old.encode()), rollout_tag=f"r{number}")
+        old = new
+
+    assert conf.read_text() == old
+    assert len(names(conf.parent)) == 6
+
+
+# What stands in the way -> how it is made, and what is said.
+REFUSED: dict[str, tuple[Callable[[SshHost, Path], object], str]] = {
+    "another path": (lambda sshd, conf: sshd.authorize(conf.with_name("other.conf")), "not among the files"),
+    "no file": (lambda sshd, conf: conf.unlink(), "does not exist"),
+    "a named pipe": (lambda sshd, conf: (conf.unlink(), os.mkfifo(conf)), "is not a regular file"),
+    "a directory": (lambda sshd, conf: (conf.unlink(), conf.mkdir()), "is not a regular file"),
+    "too large": (lambda sshd, conf: conf.write_bytes(b"#" * (1 << 20) + b"\n"), "larger than 1 MiB"),
+    "changed meanwhile": (lambda sshd, conf: conf.write_text(TEXT + "#\n"), "was changed meanwhile"),
+    "a full disk": (lambda sshd, conf: sshd.authorize(conf, before="ulimit -f 0;"), "was not replaced|cannot be"),
+    "no key": (lambda sshd, conf: (sshd.folder / "authorized_keys").write_text(""), "does not let"),
+    "another program": (
+        lambda sshd, conf: sshd.authorize(conf, before="echo Welcome; exit 0;"),
+        "runs something else than Lifeguard's script: Welcome",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_nothing_is_written_where_something_stands_in_the_way(
+    case: str, file: SshFile, conf: Path, sshd: SshHost
+) -> None:
+    prepare, words = REFUSED[case]
+    prepare(sshd, conf)
+    before = conf.read_bytes() if conf.is_file() else None
+
+    with pytest.raises((WriteFailed, FileChanged), match=words):
+        write(file)
+
+    assert (conf.read_bytes() if conf.is_file() else None) == before
+    assert set(names(conf.parent)) <= {"pgpool.conf"}  # no draft is left
+
+
+def test_another_host_key_is_refused_with_both_fingerprints_named(file: SshFile, sshd: SshHost, conf: Path) -> None:
+    other = new_key("another host")
+    stranger = SshFile(replace(sshd.account, host_key=other.public), str(conf))
+    nobody_confirmed = SshFile(replace(sshd.account, host_key=""), str(conf))
+    mine = fingerprint(sshd.host.public)
+
+    with pytest.raises(FileUnreadable) as caught:
+        stranger.read()
+    assert mine in str(caught.value)
+    assert f"not {fingerprint(other.public)}" in str(caught.value)
+    with pytest.raises(FileUnreadable, match="nobody has confirmed yet"):
+        nobody_confirmed.read()
+    confirmed = SshFile(replace(sshd.account, host_key="", expected=mine), str(conf)).look()
+    assert confirmed.host_key.split()[:2] == sshd.host.public.split()[:2]
+
+
+def test_a_frozen_sshd_ends_a_request_by_its_deadline(
+    file: SshFile, sshd: SshHost, conf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh_session, "CONNECT_DEADLINE_S", 0.3)
+    sshd.signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(WriteFailed, match=r"did not answer within 0\.3 s"):
+            write(file)
+    finally:
+        sshd.signal(signal.SIGCONT)
+
+    assert conf.read_text() == TEXT
+
+
+def test_nothing_is_written_once_the_time_of_the_worker_is_over(file: SshFile, conf: Path) -> None:
+    with pytest.raises(WriteFailed, match="held up for too long"):
+        write(file, not_after=time.monotonic())
+
+    assert conf.read_text() == TEXT
+
+
+def test_an_account_with_a_shell_is_given_the_script(sshd: SshHost, conf: Path) -> None:
+    sshd.authorize()
+    file = SshFile(sshd.account, str(conf))
+
+    seen = file.look()
+    write(file)
+
+    assert seen.is_open
+    assert conf.read_text() == CHANGED
+
+
+def test_the_pgpool_of_that_host_parses_the_file_beforehand(file: SshFile) -> None:
+    assert file.dry_run(CHANGED).is_available
+    assert file.dry_run(CHANGED + SPEAKS_ELSEWHERE).is_available
+    with pytest.raises(DryRunRejected, match="outside the valid range") as caught:
+        file.dry_run(TEXT + "backend_weight1 = -1\n")
+    assert "/tmp" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["pgpool", "sleep"])
+def test_a_reload_signals_a_pgpool_and_nothing_else(file: SshFile, conf: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / name
+    shutil.copy(shutil.which("sleep") or "/bin/sleep", program)
+    # Whoever starts the tests may ignore the signal, and a child inherits that.
+    with subprocess.Popen(["env", "--default-signal=HUP", str(program), "60"]) as process:
+        pid_file = tmp_path / "pgpool.pid"
+        pid_file.write_bytes(f"{process.pid}\0".encode())  # pgpool ends the number with a NUL byte
+        conf.write_text(f"{TEXT}pid_file_name = '{pid_file}'\n")
+        if name == "pgpool":
+            assert file.reload(pcp=None, deadline_s=20).note.startswith(f"SIGHUP to process {process.pid} on ")
+            assert process.wait(timeout=20) == -signal.SIGHUP
+        else:
+            with pytest.raises(ReloadFailed, match="which is sleep, not pgpool"):
+                file.reload(pcp=None, deadline_s=20)
+            process.kill()
+
+
+def test_a_given_key_must_be_one_and_is_never_repeated() -> None:
+    pair = new_key("x")
+
+    assert given_key(pair.private, comment="lifeguard@acme").public.endswith(" lifeguard@acme")
+    for text in ("", "secret", pair.public, "-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0\n", "x" * 30_000, "a\0b"):
+        with pytest.raises(KeyRefused) as caught:
+            given_key(text, comment="")
+        assert "secret" not in str(caught.value)

@@ -1,0 +1,62 @@
+"""Weights that differ from pgpool to pgpool on purpose, from the page."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.clusters.models import Rollout
+from tests.clusters.callers_at_doors import browser
+from tests.clusters.rollout_scene import Scene, scene
+from tests.clusters.seen_cluster import poll
+
+pytestmark = pytest.mark.django_db
+PAGE = "/o/acme/clusters/orders/weights/each/"
+
+
+@pytest.fixture
+def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    with scene(tmp_path, settings, pgpools=2) as found:
+        for number, instance in enumerate(found.instances):
+            instance.az = "ab"[number]
+            instance.save()
+        for backend in found.cluster.backends.all():
+            backend.az = "aab"[backend.node_id]
+            backend.save()
+        poll(found.cluster)
+        yield found
+
+
+def fields(scene: Scene, *columns: tuple[str, ...]) -> dict[str, str]:
+    return {
+        f"weight_{instance.pk}_{node_id}": text
+        for instance, column in zip(scene.instances, columns, strict=True)
+        for node_id, text in enumerate(column)
+    }
+
+
+def test_each_pgpool_gets_its_own_weights(pair: Scene) -> None:
+    operator = browser("operator")
+
+    proposed = operator.get(f"{PAGE}?propose=own-az").content.decode()
+    for name, text in fields(pair, ("0", "9", "1"), ("0", "1", "9")).items():
+        assert f'name="{name}" min="0" step="any" value="{text}"' in proposed
+    answer = operator.post(PAGE, fields(pair, ("0", "9", "1"), ("0", "1", "9")))
+
+    rollout = Rollout.objects.get()
+    assert answer["Location"] == f"/o/acme/rollouts/{rollout.pk}/"
+    assert rollout.revision.weights == {
+        "pgpool-1": {"0": 0, "1": 9, "2": 1}, "pgpool-2": {"0": 0, "1": 1, "2": 9}
+    }  # fmt: skip
+
+
+def test_odd_weights_are_refused_with_pgpool_and_backend_named(pair: Scene) -> None:
+    operator = browser("operator")
+
+    for text in ("abc", "-1", "1e400", "nan", "9" * 5000, "", "\0"):
+        answer = operator.post(PAGE, fields(pair, ("0", "9", "1"), ("0", "1", text)))
+        assert (answer.status_code, "pg3 on pgpool-2" in answer.content.decode()) == (422, True), text
+    zero = operator.post(PAGE, fields(pair, ("0", "9", "1"), ("0", "0", "0")))
+    assert (zero.status_code, "pgpool-2" in zero.content.decode()) == (422, True)
+    assert not Rollout.objects.exists()

@@ -1,0 +1,72 @@
+"""A person edits the pgpool.conf of one real pgpool: it is seen, adopted, edited again, and reverted."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.access import Caller
+from apps.clusters.control import drift_changes, rollouts
+from apps.clusters.models import Cluster, InstanceConfig, Rollout
+from apps.clusters.polling import file_watch
+from apps.clusters.queries.drift import DriftAnswer, drift_answer
+from deploy.lab import Lab
+from tests.clusters.polling_scene import watching
+from tests.lab.registered import register_lab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def look(cluster: Cluster, caller: Caller) -> DriftAnswer:
+    """Now, although the look before may be less than half a minute old."""
+    InstanceConfig.objects.filter(looked_at__isnull=False).update(looked_at=timezone.now() - timedelta(minutes=1))
+    file_watch.look(holder="test", clock=timezone.now)
+    return drift_answer(caller=caller, cluster=cluster)
+
+
+def edit(lab: Lab, old: str, new: str) -> None:
+    conf = Path(lab.plan.pgpools[1].conf)
+    lab.account.file(conf, conf.read_text(encoding="utf-8").replace(old, new))
+
+
+def carry_out(rollout: Rollout) -> Rollout:
+    rollouts.advance(rollout_id=rollout.pk, holder="test", clock=timezone.now)
+    rollout.refresh_from_db()
+    return rollout
+
+
+def test_what_a_person_edits_on_one_pgpool_is_seen_adopted_and_reverted(
+    restored_lab: Lab, settings: Any, transactional_db: None, wait_until: Callable[..., None]
+) -> None:
+    cluster, caller = register_lab(restored_lab, settings)
+    asked = {"caller": caller, "cluster": cluster}
+
+    def shown(name: str) -> str:
+        return str(InstanceConfig.objects.get(instance__name="pgpool-2").running.get(name))
+
+    with watching():
+        wait_until(lambda: InstanceConfig.objects.exclude(running={}).count() == 3, "every pgpool shows its values")
+        first = look(cluster, caller)
+        assert (first["state"], first["differences"]) == ("in_step", [])
+
+        edit(restored_lab, "delay_threshold = 2097152", "delay_threshold = 5000000")
+        seen = look(cluster, caller)
+        assert seen["sentence"] == "Edited by hand on pgpool-2: delay_threshold 2097152 → 5000000."
+        assert seen["differences"][0]["running"] == "2MB"
+
+        adopted = carry_out(drift_changes.request_adoption(**asked, now=timezone.now()))
+        assert adopted.state == "verified", list(adopted.log.values_list("text", flat=True))
+        wait_until(lambda: shown("delay_threshold") == "5000000B", "the new value is shown")
+        assert look(cluster, caller)["state"] == "in_step"
+
+        edit(restored_lab, "backend_weight1 = 500", "backend_weight1 = 900")
+        [only] = look(cluster, caller)["differences"]
+        assert (only["parameter"], only["verified"], only["file"]) == ("backend_weight1", "500", "900")
+
+        reverted = carry_out(drift_changes.request_reversion(**asked, names=["pgpool-2"], now=timezone.now()))
+        assert reverted.state == "verified", list(reverted.log.values_list("text", flat=True))
+        assert "backend_weight1 = 500" in Path(restored_lab.plan.pgpools[1].conf).read_text(encoding="utf-8")
+        assert look(cluster, caller)["state"] == "in_step"

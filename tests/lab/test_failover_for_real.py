@@ -1,0 +1,75 @@
+"""The primary dies under pgpools that watch each other: one event, unbroken series, weights that follow the roles."""
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.access import Caller
+from apps.clusters.control import role_weights, rollouts
+from apps.clusters.models import Cluster, ClusterEvent, NodeSample, RoleProposal
+from apps.clusters.queries.disagreements import disagreements_answer
+from deploy.lab import Lab, promotion
+from tests.clusters.polling_scene import watching
+from tests.lab.registered import register_lab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def trio(tmp_path: Any) -> Iterator[Lab]:
+    """Of its own: after it another backend is the primary."""
+    lab = Lab(tmp_path / "trio", pgpool_count=3, num_init_children=8, has_watchdog=True)
+    lab.belongs_to(os.getpid())
+    try:
+        lab.up()
+        yield lab
+    finally:
+        lab.forget()
+
+
+def read_counts(cluster: Cluster, node_id: int) -> list[int]:
+    """Of the first pgpool, as sampled."""
+    first = cluster.instances.order_by("name")[0]
+    found = NodeSample.objects.filter(instance_id=first.pk, node_id=node_id).order_by("at")
+    return [count for count in found.values_list("select_count", flat=True) if count is not None]
+
+
+def test_a_standby_that_is_promoted_is_one_event_and_the_weights_follow(
+    trio: Lab, settings: Any, wait_until: Callable[..., None]
+) -> None:
+    cluster, caller = register_lab(trio, settings)
+    wish = {"primary_share": 0, "applies_itself": False, "pause_s": 600}
+    role_weights.keep(caller=caller, cluster=cluster, now=timezone.now(), **wish)
+    with watching():
+        wait_until(lambda: Cluster.objects.get().primary_node_id == 0, "pg1 is known as the primary")
+
+        promoted = promotion.fail_over(trio)
+        wait_until(lambda: Cluster.objects.get().primary_node_id == promoted.node_id, "the promotion is seen")
+        wait_until(lambda: is_agreed(cluster), "the pgpools and PostgreSQL agree again")
+        sampled = len(read_counts(cluster, promoted.node_id))
+        wait_until(lambda: len(read_counts(cluster, promoted.node_id)) > sampled, "its series goes on")
+        roll_out(cluster, caller)
+
+    events = ClusterEvent.objects.filter(cluster=cluster, kind="role")
+    assert [each.title for each in events] == ["pg2 was promoted; the primary was pg1"]
+    assert all(earlier <= later for earlier, later in pairwise(read_counts(cluster, promoted.node_id)))
+    shown = [[float(row["lb_weight"]) for row in trio.pgpools.nodes(each)] for each in trio.plan.pgpools]
+    assert shown == [[0.5, 0.0, 0.5]] * 3
+
+
+def is_agreed(cluster: Cluster) -> bool:
+    return disagreements_answer(cluster=cluster, now=timezone.now())["state"] == "agree"
+
+
+def roll_out(cluster: Cluster, caller: Caller) -> None:
+    assert RoleProposal.objects.get().state == "open"
+    rollout = role_weights.apply(caller=caller, cluster=cluster, now=timezone.now())
+    rollouts.advance(rollout_id=rollout.pk, holder="test", clock=timezone.now)
+    rollout.refresh_from_db()
+    story = "\n".join(f"{line.instance_name}: {line.text}" for line in rollout.log.order_by("pk"))
+    assert rollout.state == "verified", story
+    assert RoleProposal.objects.get().state == "applied"

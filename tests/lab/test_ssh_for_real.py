@@ -1,0 +1,48 @@
+"""Weights reach real pgpools through a real sshd, with nothing but the script to reload them, and go back."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.clusters.control import rollouts
+from apps.clusters.models import PgpoolInstance, SshKey
+from deploy.lab import Lab
+from tests.lab.registered import register_lab
+from tests.lab.test_rollouts_for_real import Registered
+from tests.ssh_host import SshHost, ssh_host
+
+pytestmark = pytest.mark.django_db
+
+
+def deliver_by_ssh(orders: Registered, sshd: SshHost) -> None:
+    organisation = orders.cluster.organisation
+    SshKey.objects.create(organisation=organisation, private_key=sshd.client.private, public_key=sshd.client.public)
+    sshd.authorize(*(Path(pgpool.conf) for pgpool in orders.lab.plan.pgpools))
+    for instance in orders.cluster.instances.order_by("name"):
+        PgpoolInstance.objects.filter(pk=instance.pk).update(
+            delivery_kind="ssh", delivery_target=f"ssh:{organisation.pk}:{sshd.port}:{instance.delivery_target}",
+            ssh_host="127.0.0.1", ssh_port=sshd.port, ssh_username=sshd.account.username,
+            ssh_host_key=sshd.host.public, pcp_port=None, pcp_username="", pcp_password="",
+        )  # fmt: skip
+
+
+def test_weights_reach_real_pgpools_by_ssh_and_go_back(restored_lab: Lab, settings: Any, tmp_path: Path) -> None:
+    orders = Registered(restored_lab, *register_lab(restored_lab, settings))
+    before = [Path(pgpool.conf).stat() for pgpool in restored_lab.plan.pgpools]
+    with ssh_host(tmp_path / "sshd") as sshd:
+        deliver_by_ssh(orders, sshd)
+
+        rollout = orders.advance(orders.request(0, 1, 0))
+
+        assert rollout.state == "verified", orders.story(rollout)
+        assert orders.shown_weights() == [[0, 1, 0]] * 3
+        assert {step.receipt["reload"]["channel"] for step in rollout.steps.order_by("pk")} == {"signal"}
+        back = rollouts.request_rollback(caller=orders.caller, rollout=rollout, now=timezone.now())
+        orders.advance(back)
+
+    assert back.state == "verified", orders.story(back)
+    assert orders.shown_weights() == [[0, 0.5, 0.5]] * 3
+    after = [Path(pgpool.conf).stat() for pgpool in restored_lab.plan.pgpools]
+    assert [(each.st_uid, each.st_mode) for each in after] == [(each.st_uid, each.st_mode) for each in before]
