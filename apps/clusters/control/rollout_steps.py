@@ -16,6 +16,7 @@ from apps.clusters.domain.not_yet import NotYet
 from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
 from apps.clusters.models import Rollout, RolloutStep
 from apps.clusters.outside import read_back
+from apps.clusters.polling import running_values
 
 RETRY_S: Mapping[type[StepAction], float] = {
     CheckBase: 1.0,
@@ -129,7 +130,9 @@ def _store_success(rollout: Rollout, one: Try, holder: str, done: Done, *, now: 
     if done.receipt:
         changes["receipt"] = {**step.receipt, **done.receipt}
     rollout_rows.change_step(step, holder, **changes)
-    pending_restarts.note(step, rollout_actions.read_parameters(done.receipt), now=now)
+    parameters = rollout_actions.read_parameters(done.receipt)
+    pending_restarts.note(step, parameters, now=now)
+    running_values.note_read_back(step, parameters, now=now)
     rollout_rows.log(rollout, done.text, instance_name=step.instance_name)
 
 

@@ -22,13 +22,12 @@ from apps.clusters.domain.parameters import catalogue
 from apps.clusters.models import ClusterEvent, InstanceConfig, PgpoolInstance, Rollout
 from apps.clusters.outside.delivery import Delivery, FileUnreadable, LiveFile, PathRefused, UnknownDelivery
 from apps.clusters.outside.delivery.side_by_side import UNFORESEEN, read_all
+from apps.clusters.polling.running_values import RUNNING_IS_OLD
 from apps.live import events
 
 logger = logging.getLogger(__name__)
 
 LOOKED_AT_EVERY = timedelta(seconds=30)
-# What pgpool showed longer ago is not held against its file: polling asks every 30 s.
-RUNNING_IS_OLD = timedelta(seconds=90)
 AT_ONCE = 32
 DEADLINE_S = 12.0
 # Longer than one look takes.
@@ -69,8 +68,10 @@ def _take(holder: str, *, now: datetime) -> list[InstanceConfig]:
         instance__in=readable,
     )
     with transaction.atomic():
-        longest_ago = due.order_by(F("looked_at").asc(nulls_first=True), "pk")
-        keys = list(longest_ago.select_for_update(skip_locked=True).values_list("pk", flat=True)[:AT_ONCE])
+        # Of no other table: every tick of the poller holds the rows of the pgpools.
+        free = due.select_for_update(skip_locked=True, of=("self",))
+        longest_ago = free.order_by(F("looked_at").asc(nulls_first=True), "pk")
+        keys = list(longest_ago.values_list("pk", flat=True)[:AT_ONCE])
         InstanceConfig.objects.filter(pk__in=keys).update(lease_holder=holder, lease_expires_at=Now() + LEASE)
     rows = InstanceConfig.objects.filter(pk__in=keys).select_related("instance__cluster__organisation")
     return list(rows.order_by("pk"))

@@ -20,6 +20,7 @@ class PoolSettings:
     weights: node_id as text -> backend_weight, which PGPOOL SHOW cuts to an integer.
     others: further parameters that were asked for, by name.
     running: every parameter as PGPOOL SHOW ALL prints it, secrets masked.
+    asked_at: no value is older than this.
     """
 
     version: str
@@ -30,6 +31,7 @@ class PoolSettings:
     weights: Mapping[str, int] = field(default_factory=dict)
     others: Mapping[str, str] = field(default_factory=dict)
     running: Mapping[str, str] = field(default_factory=dict)
+    asked_at: dt.datetime | None = None
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,38 @@
-"""Keeps what every pgpool runs, as it showed it latest."""
+"""Keeps what every pgpool runs, as it showed it latest: to the poller, or to a rollout that read it back."""
 
-from apps.clusters.models import InstanceConfig
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+
+from apps.clusters.models import InstanceConfig, RolloutStep
 from apps.clusters.polling.readings import Tick
+
+# What pgpool showed longer ago is not held against its file: polling asks every 30 s.
+RUNNING_IS_OLD = timedelta(seconds=90)
 
 
 def note_running(tick: Tick) -> None:
-    """In the transaction of the tick that brought them."""
-    InstanceConfig.objects.bulk_create(
-        [
-            InstanceConfig(instance_id=one.instance_id, running=dict(one.settings.running), running_at=tick.at)
-            for one in tick.instances
-            if one.settings is not None and one.settings.running
-        ],
-        update_conflicts=True,
-        unique_fields=["instance"],
-        update_fields=["running", "running_at"],
-    )
+    """In the transaction of the tick that brought them. What was read back later than asked here stays."""
+    shown = {one.instance_id: one.settings for one in tick.instances if one.settings is not None}
+    InstanceConfig.objects.bulk_create((InstanceConfig(instance_id=pk) for pk in shown), ignore_conflicts=True)
+    for pk, settings in shown.items():
+        asked_at = settings.asked_at or tick.at
+        is_older = Q(running_at=None) | Q(running_at__lt=asked_at)
+        if settings.running:
+            InstanceConfig.objects.filter(is_older, pk=pk).update(running=dict(settings.running), running_at=asked_at)
+
+
+def note_read_back(step: RolloutStep, parameters: Sequence[Mapping[str, Any]], *, now: datetime) -> None:
+    """What a rollout read on every session is newer than what the poller knows, or is asking for just now.
+
+    In the transaction that stores the step. parameters: as the receipt of a read-back has them.
+    """
+    agreed = {one["name"]: one["seen"][0] for one in parameters if len(set(one["seen"])) == 1}
+    read = {name: value for name, value in agreed.items() if value is not None}
+    # Only what was shown lately is made newer: one answer does not vouch for all the others.
+    own = InstanceConfig.objects.filter(instance=step.instance_id, running_at__gte=now - RUNNING_IS_OLD)
+    config = own.exclude(running={}).select_for_update().first()
+    if read and config is not None:
+        own.update(running=config.running | read, running_at=now)

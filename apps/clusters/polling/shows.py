@@ -1,6 +1,7 @@
 """What is asked of a pgpool on a kept session, and how its answers are read."""
 
 import asyncio
+import datetime as dt
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -63,7 +64,7 @@ async def pool_nodes(connection: PgpoolConnection, *, deadline_s: float) -> tupl
 
 async def pool_settings(connection: PgpoolConnection, *, deadline_s: float, also: Collection[str] = ()) -> PoolSettings:
     """also: names of further parameters to show. Raises PgpoolUnreachable or ShowRowError."""
-    left = _Deadline(deadline_s)
+    left, asked_at = _Deadline(deadline_s), dt.datetime.now(dt.UTC)
     [row, *_] = await connection.show("SHOW pool_version", deadline_s=left.s()) or [{}]
     version = parse_pool_version(row.get("pool_version") or "")
     children = await _shown(connection, "num_init_children", left)
@@ -81,6 +82,7 @@ async def pool_settings(connection: PgpoolConnection, *, deadline_s: float, also
         weights=await _weights(connection, left),
         others={name: value for name, value in others.items() if value is not None},
         running=await _running(connection, left),
+        asked_at=asked_at,
     )
 
 
