@@ -1,11 +1,15 @@
 """Which file may be delivered at all: inside allowed directories, of the right organisation, the registered one."""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from apps.clusters.outside.delivery import (
+    FileUnreadable,
     LocalFile,
     ObserveOnly,
     PathRefused,
@@ -71,6 +75,32 @@ def test_every_other_path_is_refused(conf: Path, tmp_path: Path, path: str, word
 
     with pytest.raises(PathRefused, match=words):
         allowed_directory(path.format(folder=conf.parent), "acme", [Directory(None, conf.parent)])
+
+
+@contextmanager
+def without_rights_in(folder: Path) -> Iterator[None]:
+    """As an account that may not enter the folder; root may enter every one, so it becomes nobody meanwhile."""
+    account = os.geteuid()
+    folder.chmod(0)
+    try:
+        if account == 0:
+            os.seteuid(65534)
+        yield
+    finally:
+        os.seteuid(account)
+        folder.chmod(0o700)
+
+
+def test_a_directory_that_may_not_be_entered_is_a_refusal(conf: Path) -> None:
+    with without_rights_in(conf.parent), pytest.raises(PathRefused, match="not a file that this worker can see"):
+        allowed_directory(str(conf), "acme", [Directory(None, conf.parent)])
+
+
+def test_a_file_behind_a_directory_that_may_not_be_entered_any_more_is_unreadable(conf: Path) -> None:
+    file = LocalFile(conf)
+
+    with without_rights_in(conf.parent), pytest.raises(FileUnreadable, match="cannot be read: permission denied"):
+        file.read()
 
 
 def test_without_allowed_directories_every_path_is_refused(conf: Path) -> None:

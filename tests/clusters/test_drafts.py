@@ -114,6 +114,25 @@ def test_odd_input_is_told_beside_its_field(acme: Scene, operator: Client, name:
     assert not ConfigDraft.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "comes_back"),
+    [
+        ("sr_check_password", "another-very-secret", False),
+        ("wd_authkey", "another-very-secret", False),
+        ("delay_threshold", "another-very-plain", True),
+    ],
+)
+def test_a_refused_form_forgets_what_is_secret(
+    acme: Scene, operator: Client, name: str, value: str, comes_back: bool
+) -> None:
+    refused = operator.post(f"{DRAFT}parameter/", {"name": name, "value": value, "instance": "pgpool-9"})
+
+    page = refused.content.decode()
+    assert refused.status_code == 422
+    assert f'value="{name}"' in page
+    assert (value in page) == comes_back
+
+
 def test_the_configuration_page_leads_to_the_draft(acme: Scene, operator: Client) -> None:
     add(operator, "max_pool", "8")
 

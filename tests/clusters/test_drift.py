@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import AuditEntry
-from apps.clusters.control import drift_changes, rollout_actions, rollout_rows
+from apps.clusters.control import drift_changes, rollout_actions, rollout_rows, rollouts
 from apps.clusters.control.drift_changes import DriftRefused
 from apps.clusters.control.revisions import ConfigUnusable, ObserveOnly
 from apps.clusters.control.rollout_rows import RolloutRunning
@@ -278,7 +278,11 @@ def test_a_file_that_pgpool_cannot_read_can_be_reverted_only(pair: Drifting, bro
     assert not found["can_adopt"]
     with pytest.raises(ConfigUnusable):
         pair.adopt()
-    assert pair.revert().state == "verified"
+    reverted = pair.revert()
+    assert reverted.state == "verified"
+    assert pair.scene.texts() == [conf_text()] * 2
+    with pytest.raises(rollouts.RollbackRefused, match=r"stood on pgpool-2 before .* cannot be read, or includes"):
+        rollouts.request_rollback(caller=pair.scene.caller, rollout=reverted, now=pair.now)
     assert pair.scene.texts() == [conf_text()] * 2
 
 
