@@ -1,6 +1,5 @@
 """Files edited by hand: seen, told once, adopted or reverted; with real files and pgpools that are fakes."""
 
-import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -9,73 +8,23 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import AuditEntry
-from apps.clusters.control import drift_changes, rollout_actions, rollout_rows, rollouts
+from apps.clusters.control import drift_changes, rollouts
 from apps.clusters.control.drift_changes import DriftRefused
 from apps.clusters.control.revisions import ConfigUnusable, ObserveOnly
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.writes import WritesStopped
 from apps.clusters.models import ClusterEvent, InstanceConfig, PgpoolInstance, Rollout, WritesSwitch
 from apps.clusters.polling import file_watch
-from apps.clusters.queries.drift import DriftAnswer, drift_answer
-from apps.clusters.queries.sight import sight_of
-from tests.clusters.callers_at_doors import browser, script
-from tests.clusters.rollout_scene import NOW, SECRET, Clock, Scene, conf_text, scene
+from tests.clusters.drifting import Drifting, drifting_pair
+from tests.clusters.rollout_scene import NOW, SECRET, Clock, conf_text
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
-
-
-class Drifting:
-    """A scene whose pgpools are looked at whenever the test says so, half a minute after the look before."""
-
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
-        self.now = NOW
-
-    def look(self) -> DriftAnswer:
-        self.now += timedelta(seconds=30)
-        for instance, pgpool in zip(self.scene.instances, self.scene.pgpools, strict=True):
-            running = {"running": dict(pgpool.values), "running_at": self.now}
-            InstanceConfig.objects.update_or_create(instance=instance, defaults=running)
-        file_watch.look(holder="watcher", clock=lambda: self.now, deadline_s=5)
-        return self.answer()
-
-    def answer(self) -> DriftAnswer:
-        return drift_answer(caller=self.scene.caller, cluster=self.scene.cluster)
-
-    def edit(self, old: str, new: str, *, number: int = 2, reload: bool = True) -> None:
-        conf = self.scene.confs[number - 1]
-        conf.write_text(conf.read_text().replace(old, new))
-        if reload:
-            self.scene.pgpools[number - 1].reload()
-
-    def told(self) -> list[str]:
-        events = ClusterEvent.objects.filter(kind=ClusterEvent.Kind.DRIFT)
-        return list(events.order_by("pk").values_list("title", flat=True))
-
-    def adopt(self, *names: str) -> Rollout:
-        return self._carried_out(drift_changes.request_adoption(**self._asked(names)))
-
-    def revert(self, *names: str) -> Rollout:
-        return self._carried_out(drift_changes.request_reversion(**self._asked(names)))
-
-    def _asked(self, names: tuple[str, ...]) -> dict[str, Any]:
-        return {"caller": self.scene.caller, "cluster": self.scene.cluster, "names": names, "now": self.now}
-
-    def _carried_out(self, rollout: Rollout) -> Rollout:
-        self.now += timedelta(seconds=5)
-        return self.scene.advance(rollout, clock=Clock(now=self.now))
-
-
 @pytest.fixture
-def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Drifting]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield Drifting(found)
+def pair(db: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Drifting]:
+    with drifting_pair(tmp_path, settings, monkeypatch) as found:
+        yield found
 
 
 def test_what_was_found_first_is_in_step_and_what_is_edited_later_is_drift(pair: Drifting) -> None:
@@ -94,52 +43,6 @@ def test_what_was_found_first_is_in_step_and_what_is_edited_later_is_drift(pair:
     assert [each["state"] for each in found["instances"]] == ["in_step", "drifted"]
     assert found["can_adopt"]
     assert found["can_revert"]
-
-
-def test_pages_and_rest_show_it_and_start_what_is_asked_for(pair: Drifting) -> None:
-    pair.look()
-    pair.edit("delay_threshold = 1000", "delay_threshold = 5", reload=False)
-    pair.look()
-    base, reader, operator = "/o/acme/clusters/orders/", browser("viewer"), browser("operator")
-
-    assert [reason for reason in (each.drift for each in sight_of(pair.scene.cluster).instances) if reason] == [
-        "Edited by hand on pgpool-2: delay_threshold 1000 → 5"
-    ]
-    assert "See the drift" in reader.get(base).content.decode()
-    page = reader.get(f"{base}drift/").content.decode()
-    assert "Edited by hand on pgpool-2: delay_threshold 1000 → 5." in page
-    assert "Adopt…" not in page
-    assert reader.get(f"{base}drift/adopt/").status_code == 403
-    answer = script("admin").get("/api/v1/clusters/orders/drift/").json()
-    assert (answer["state"], answer["differences"][0]["file"], answer["can_adopt"]) == ("drifted", "5", True)
-
-    asked = operator.get(f"{base}drift/revert/?instance=pgpool-2").content.decode()
-    assert "Put the verified file back on pgpool-2?" in asked
-    assert "+ delay_threshold = 1000" in " ".join(re.sub("<[^>]+>", " ", asked).split())
-    started = operator.post(f"{base}drift/revert/", {"instance": "pgpool-2"})
-    assert started["Location"] == f"/o/acme/rollouts/{Rollout.objects.get().pk}/"
-    assert operator.post(f"{base}drift/adopt/")["Location"] == f"{base}drift/"
-
-
-def test_what_rest_cannot_do_it_says(pair: Drifting) -> None:
-    pair.look()
-    asker = script("operator")
-    cases: list[tuple[Any, int, str]] = [
-        ({}, 409, "drift-refused"),
-        ({"instances": ["pgpool-1"]}, 409, "drift-refused"),
-        ({"instances": ["nobody"]}, 400, "invalid"),
-        ({"instances": "pgpool-1"}, 400, "invalid"),
-        ({"instances": [{"a": [[]]}, None, 1e308]}, 400, "invalid"),
-        ({"instances": ["\0"]}, 400, "invalid"),
-        ({"note": "x" * 501}, 400, "invalid"),
-        ({"pgpools": []}, 400, "invalid"),
-        ([], 400, "invalid"),
-    ]
-
-    for body, status, kind in cases:
-        answer = asker.post("/api/v1/clusters/orders/drift/adopt/", body)
-        assert (answer.status_code, answer.json()["type"]) == (status, f"urn:lifeguard:{kind}"), answer.content
-    assert not Rollout.objects.exists()
 
 
 def test_a_change_is_told_once_and_its_end_too(pair: Drifting) -> None:

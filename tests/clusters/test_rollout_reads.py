@@ -10,7 +10,8 @@ from django.utils import timezone
 from apps.clusters.control import convergence
 from apps.clusters.models import Rollout
 from apps.clusters.queries.rollout_reads import reads_groups
-from apps.clusters.queries.rollouts import RolloutAnswer, rollout_answer
+from apps.clusters.queries.rollout_shapes import RolloutAnswer
+from apps.clusters.queries.rollouts import rollout_answer
 from tests.clusters.callers_at_doors import browser
 from tests.clusters.rollout_scene import Scene, scene
 from tests.clusters.test_convergence import VERIFIED_AT, after, count

@@ -16,7 +16,8 @@ from apps.clusters.control import drift_changes
 from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup
 from apps.clusters.queries.drift import DriftAnswer, drift_answer
-from apps.clusters.queries.rollouts import RolloutAnswer, rollout_answer
+from apps.clusters.queries.rollout_shapes import RolloutAnswer
+from apps.clusters.queries.rollouts import rollout_answer
 
 _ACCEPTED = shapes.answer(RolloutAnswer, 400, 404, 409, status=202)
 

@@ -14,7 +14,8 @@ from apps.clusters.api import refusals, shapes
 from apps.clusters.api.inputs import ParametersInput
 from apps.clusters.control import parameter_change
 from apps.clusters.queries import lookup
-from apps.clusters.queries.rollouts import RolloutAnswer, rollout_answer
+from apps.clusters.queries.rollout_shapes import RolloutAnswer
+from apps.clusters.queries.rollouts import rollout_answer
 
 
 class ParametersChange(APIView):

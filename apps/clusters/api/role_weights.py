@@ -17,6 +17,7 @@ from apps.clusters.domain.role_weights import RoleWeightError
 from apps.clusters.queries import lookup
 from apps.clusters.queries import rollouts as rollout_queries
 from apps.clusters.queries.role_weights import DEFAULT_PAUSE_S, RoleWeightsAnswer, role_weights_answer
+from apps.clusters.queries.rollout_shapes import RolloutAnswer
 from controlplane.problems import invalid
 
 
@@ -70,7 +71,7 @@ class RoleWeightsApplyView(APIView):
     @extend_schema(
         operation_id="clusters_role_weights_apply",
         request=RoleWeightsApplyInput,
-        responses=shapes.answer(rollout_queries.RolloutAnswer, 400, 404, 409, status=202),
+        responses=shapes.answer(RolloutAnswer, 400, 404, 409, status=202),
     )
     def post(self, request: Request, slug: str) -> Response:
         """Roll out the weights that the present roles ask for. Answers with the rollout, which goes on by itself."""

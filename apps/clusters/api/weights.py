@@ -15,6 +15,7 @@ from apps.clusters.api.inputs import WeightsInput
 from apps.clusters.control import rollout_holds, rollouts, weight_change
 from apps.clusters.queries import editing, lookup, receipts, revision_history
 from apps.clusters.queries import rollouts as rollout_queries
+from apps.clusters.queries.rollout_shapes import RolloutAnswer
 
 
 class WeightsView(APIView):
@@ -27,7 +28,7 @@ class WeightsView(APIView):
     @extend_schema(
         operation_id="clusters_weights_change",
         request=WeightsInput,
-        responses=shapes.answer(rollout_queries.RolloutAnswer, 400, 404, 409, status=202),
+        responses=shapes.answer(RolloutAnswer, 400, 404, 409, status=202),
     )
     def put(self, request: Request, slug: str) -> Response:
         """Write new weights to every pgpool, reload, read back. Answers with the rollout, which goes on by itself."""
@@ -103,7 +104,7 @@ class ClusterRolloutsView(APIView):
     @extend_schema(
         operation_id="clusters_rollouts",
         parameters=[shapes.BEFORE, shapes.LIMIT],
-        responses=shapes.page_of(rollout_queries.RolloutAnswer, 400, 404),
+        responses=shapes.page_of(RolloutAnswer, 400, 404),
     )
     def get(self, request: Request, slug: str) -> Response:
         """Rollouts of the cluster, latest first."""
@@ -118,7 +119,7 @@ class ClusterRolloutsView(APIView):
 
 
 class RolloutView(APIView):
-    @extend_schema(operation_id="rollouts_read", responses=shapes.answer(rollout_queries.RolloutAnswer, 404))
+    @extend_schema(operation_id="rollouts_read", responses=shapes.answer(RolloutAnswer, 404))
     def get(self, request: Request, pk: int) -> Response:
         """One rollout with its steps, receipts and log."""
         caller = caller_of(request)
@@ -138,7 +139,7 @@ class RollbackView(APIView):
     @extend_schema(
         operation_id="rollouts_roll_back",
         request=None,
-        responses=shapes.answer(rollout_queries.RolloutAnswer, 404, 409, status=202),
+        responses=shapes.answer(RolloutAnswer, 404, 409, status=202),
     )
     def post(self, request: Request, pk: int) -> Response:
         """Carry the files of before back to every pgpool that this rollout changed: a new rollout."""
@@ -155,7 +156,7 @@ class CancelView(APIView):
     @extend_schema(
         operation_id="rollouts_cancel",
         request=None,
-        responses=shapes.answer(rollout_queries.RolloutAnswer, 404, 409, status=202),
+        responses=shapes.answer(RolloutAnswer, 404, 409, status=202),
     )
     def post(self, request: Request, pk: int) -> Response:
         """Stop a rollout: what it touched gets its old file back."""
@@ -166,7 +167,7 @@ class PauseView(APIView):
     @extend_schema(
         operation_id="rollouts_pause",
         request=None,
-        responses=shapes.answer(rollout_queries.RolloutAnswer, 404, 409, status=202),
+        responses=shapes.answer(RolloutAnswer, 404, 409, status=202),
     )
     def post(self, request: Request, pk: int) -> Response:
         """Begin nothing more until it is resumed. Other rollouts of the cluster have to wait."""
@@ -177,7 +178,7 @@ class ResumeView(APIView):
     @extend_schema(
         operation_id="rollouts_resume",
         request=None,
-        responses=shapes.answer(rollout_queries.RolloutAnswer, 404, 409, status=202),
+        responses=shapes.answer(RolloutAnswer, 404, 409, status=202),
     )
     def post(self, request: Request, pk: int) -> Response:
         """Let a paused rollout go on where it stands."""

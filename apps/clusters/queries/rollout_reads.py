@@ -6,7 +6,7 @@ from typing import TypedDict
 
 from apps.clusters.control.convergence import ConvergedNode, Finding
 from apps.clusters.domain.weights import WeightError, shares
-from apps.clusters.queries.rollouts import RolloutAnswer
+from apps.clusters.queries.rollout_shapes import RolloutAnswer
 
 
 class ReadsGroup(TypedDict):

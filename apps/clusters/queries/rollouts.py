@@ -1,134 +1,65 @@
 """Rollouts: how far each is, what it did to every pgpool, and whether it can be taken back."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypedDict
 
 from django.db.models import QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters.control import revisions, rollout_rows, rollout_steps, writes
-from apps.clusters.control.convergence import Convergence, Finding
+from apps.clusters.control.convergence import Finding
 from apps.clusters.domain import pgpool_conf, rollout_plan
 from apps.clusters.domain.rollout_plan import Action, Finish, Hold, Wait
 from apps.clusters.domain.rollout_waves import stored_plan
 from apps.clusters.models import Cluster, PgpoolInstance, Rollout, RolloutStep, WritesSwitch
 from apps.clusters.queries import rollout_words, weight_words
-from apps.clusters.queries.rollout_plans import PlanAnswer, plan_answer, plan_text
+from apps.clusters.queries.rollout_plans import plan_answer, plan_text
+from apps.clusters.queries.rollout_shapes import (
+    Course,
+    Pace,
+    Reads,
+    RolloutAnswer,
+    StepAnswer,
+    Ways,
+    Weighed,
+    Weights,
+)
 from apps.clusters.queries.superseded import Newer, latest_touching, newer_rollouts
 from apps.clusters.queries.weight_words import backend_names
 
-Weights = dict[str, dict[str, float]]
 
+@dataclass(frozen=True)
+class _Asked:
+    """Who asks when, and what is known beside the rows of the rollouts that are asked for."""
 
-class StepAnswer(TypedDict):
-    """One pgpool of a rollout. receipt: hashes before and after, and the values that were read back.
+    caller: Caller
+    now: datetime
+    busy: AbstractSet[int]  # clusters with a rollout that has not ended
+    newer: Mapping[int, Newer]
+    latest: Mapping[int, int]
+    stop: WritesSwitch | None
 
-    is_as_before: the new file is the old one, byte for byte.
-    doing: what a worker does there now, empty elsewhere; given_up_at: when it stops trying at the latest, where it is
-    time that ends it. waiting_for: what the next action waits for without failing, empty elsewhere.
-    pending_text: what waits for a restart of this pgpool. converged: do the reads that it sent since it was verified
-    follow; convergence: the evidence, null until it was judged.
-    """
-
-    instance: str
-    instance_id: int | None
-    az: str
-    position: int
-    state: str
-    is_current: bool
-    doing: str
-    given_up_at: datetime | None
-    is_touched: bool
-    is_as_before: bool
-    error: str
-    waiting_for: str
-    waiting_since: datetime | None
-    written_at: datetime | None
-    reloaded_at: datetime | None
-    verified_at: datetime | None
-    restored_at: datetime | None
-    read_back_text: str
-    converged: bool
-    convergence: Finding | None
-    reads_text: str
-    pending_text: str
-    receipt: dict[str, Any]
-
-
-class LogLine(TypedDict):
-    at: datetime
-    instance: str
-    text: str
-    is_problem: bool
-
-
-class RolloutAnswer(TypedDict):
-    """state: is the configuration verified; converged: do the reads follow.
-
-    hold_ends_at: when the pgpools of the next wave follow, null while nothing is held. paused_by: empty for its guards.
-    parameters: names but weights that it changes or confirms. moves_reads: whether it can be seen in the reads at all.
-    reads_ended: why nobody waits for the reads to follow any more, empty while somebody does.
-    weights_text, change_text, rollback_text: shares of new sessions; integers_text: backend_weight in pgpool.conf.
-    Lists leave out the log and all of before.
-    """
-
-    id: int
-    cluster: str
-    cluster_name: str
-    state: str
-    sentence: str
-    parameters: list[str]
-    parameters_text: str
-    moves_reads: bool
-    reads_ended: str
-    converged: bool
-    converged_at: datetime | None
-    convergence: Convergence | None
-    revision: int
-    rollback_of: int | None
-    note: str
-    requested_by: str
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
-    halt_reason: str
-    is_halting: bool
-    is_cancel_requested: bool
-    plan: PlanAnswer
-    plan_text: str
-    hold_started_at: datetime | None
-    hold_ends_at: datetime | None
-    paused_at: datetime | None
-    paused_by: str
-    pause_reason: str
-    can_pause: bool
-    can_resume: bool
-    weights_before: Weights | None
-    weights_after: Weights
-    weights_before_text: str
-    weights_text: str
-    change_text: str
-    rollback_text: str
-    integers_before_text: str
-    integers_text: str
-    touched: int
-    can_roll_back: bool
-    can_cancel: bool
-    way_back: str
-    steps: list[StepAnswer]
-    log: list[LogLine]
+    @classmethod
+    def about(cls, rollouts: Sequence[Rollout], *, caller: Caller, now: datetime) -> "_Asked":
+        clusters = {rollout.cluster_id for rollout in rollouts}
+        busy = _busy(clusters)
+        return cls(
+            caller=caller,
+            now=now,
+            busy=busy,
+            newer=newer_rollouts(rollouts),
+            latest=latest_touching(clusters),
+            stop=writes.stop_in_force(caller.organisation.pk) if busy else None,
+        )
 
 
 def rollout_answer(*, rollout: Rollout, caller: Caller, now: datetime) -> RolloutAnswer:
     """One rollout with its log. It is read afresh: the caller's object may be older than the workers' rows."""
     current = _whole(Rollout.objects.filter(pk=rollout.pk)).get()
-    has_active = current.cluster_id in _busy([current.cluster_id])
-    newer = newer_rollouts([current]).get(current.pk)
-    stop = writes.stop_in_force(caller.organisation.pk)
-    latest = latest_touching([current.cluster_id])
-    answer = _answer(current, caller, has_active=has_active, newer=newer, stop=stop, latest=latest, now=now)
+    answer = _answer(current, _Asked.about([current], caller=caller, now=now))
     before, names = _weights_before(current), backend_names(cluster=current.cluster)
     answer["weights_before"], answer["weights_before_text"] = before, weight_words.shares_text(before, names)
     answer["change_text"] = weight_words.change_text(before, current.revision.weights, names)
@@ -159,22 +90,8 @@ def _page(
     if before is not None:
         found = found.filter(pk__lt=before)
     rollouts = list(_whole(found).order_by("-pk")[:limit])
-    busy = _busy({rollout.cluster_id for rollout in rollouts})
-    newer = newer_rollouts(rollouts)
-    stop = writes.stop_in_force(caller.organisation.pk) if busy else None
-    latest = latest_touching({rollout.cluster_id for rollout in rollouts})
-    return [
-        _answer(
-            rollout,
-            caller,
-            has_active=rollout.cluster_id in busy,
-            newer=newer.get(rollout.pk),
-            stop=stop,
-            latest=latest,
-            now=now,
-        )
-        for rollout in rollouts
-    ]
+    asked = _Asked.about(rollouts, caller=caller, now=now)
+    return [_answer(rollout, asked) for rollout in rollouts]
 
 
 def _whole(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
@@ -187,40 +104,31 @@ def _busy(cluster_ids: Iterable[int]) -> set[int]:
     return set(active.values_list("cluster_id", flat=True))
 
 
-def _answer(
-    rollout: Rollout,
-    caller: Caller,
-    *,
-    has_active: bool,
-    newer: Newer | None,
-    stop: WritesSwitch | None,
-    latest: Mapping[int, int],
-    now: datetime,
-) -> RolloutAnswer:
+def _answer(rollout: Rollout, asked: _Asked) -> RolloutAnswer:
     steps = sorted(rollout.steps.all(), key=lambda step: step.position)
-    is_active = rollout.state in Rollout.ACTIVE
-    may_operate = caller.may(Role.OPERATOR)
-    can_roll_back = may_operate and not has_active and newer is None and _can_be_taken_back(rollout, steps)
-    plan, is_paused = stored_plan(rollout.plan), rollout.state == Rollout.State.PAUSED
-    can_cancel = may_operate and is_active and not rollout.is_cancel_requested
-    findings: Mapping[str, Finding] = (rollout.convergence or {}).get("instances", {})
-    is_moving = is_active and stop is None
-    is_superseded = rollout.pk < latest.get(rollout.cluster_id, 0)
-    reads_ended = rollout_words.reads_ended(rollout, is_superseded=is_superseded, now=now)
+    is_moving = rollout.state in Rollout.ACTIVE and asked.stop is None
     actions = rollout_plan.next_actions(rollout_rows.view_of(rollout, steps)) if is_moving else ()
+    findings: Mapping[str, Finding] = (rollout.convergence or {}).get("instances", {})
+    is_superseded = rollout.pk < asked.latest.get(rollout.cluster_id, 0)
+    reads_ended = rollout_words.reads_ended(rollout, is_superseded=is_superseded, now=asked.now)
+    return {
+        **_course(rollout, steps, rollout_words.sentence(rollout, steps, asked.stop, ended=reads_ended)),
+        **_reads(rollout, reads_ended),
+        **_pace(rollout),
+        **_ways(rollout, steps, asked),
+        **_weighed(rollout),
+        "steps": [_step(step, actions, findings.get(step.instance_name), asked.now) for step in steps],
+        "log": [],
+    }
+
+
+def _course(rollout: Rollout, steps: Sequence[RolloutStep], sentence: str) -> Course:
     return {
         "id": rollout.pk,
         "cluster": rollout.cluster.slug,
         "cluster_name": rollout.cluster.name,
         "state": rollout.state,
-        "sentence": rollout_words.sentence(rollout, steps, stop, ended=reads_ended),
-        "parameters": rollout.revision.parameter_names,
-        "parameters_text": weight_words.names_text(rollout.revision.parameter_names),
-        "moves_reads": rollout.revision.moves_reads,
-        "reads_ended": reads_ended,
-        "converged": rollout.converged_at is not None,
-        "converged_at": rollout.converged_at,
-        "convergence": rollout.convergence,
+        "sentence": sentence,
         "revision": rollout.revision.number,
         "rollback_of": rollout.rollback_of_id,
         "note": rollout.revision.note,
@@ -231,6 +139,25 @@ def _answer(
         "halt_reason": rollout.halt_reason,
         "is_halting": rollout.is_halting,
         "is_cancel_requested": rollout.is_cancel_requested,
+        "touched": sum(step.is_touched for step in steps),
+    }
+
+
+def _reads(rollout: Rollout, reads_ended: str) -> Reads:
+    return {
+        "parameters": rollout.revision.parameter_names,
+        "parameters_text": weight_words.names_text(rollout.revision.parameter_names),
+        "moves_reads": rollout.revision.moves_reads,
+        "reads_ended": reads_ended,
+        "converged": rollout.converged_at is not None,
+        "converged_at": rollout.converged_at,
+        "convergence": rollout.convergence,
+    }
+
+
+def _pace(rollout: Rollout) -> Pace:
+    plan = stored_plan(rollout.plan)
+    return {
         "plan": plan_answer(plan),
         "plan_text": plan_text(plan),
         "hold_started_at": rollout.hold_started_at,
@@ -238,22 +165,35 @@ def _answer(
         "paused_at": rollout.paused_at,
         "paused_by": rollout.paused_by_name,
         "pause_reason": rollout.pause_reason,
+    }
+
+
+def _ways(rollout: Rollout, steps: Sequence[RolloutStep], asked: _Asked) -> Ways:
+    may_operate = asked.caller.may(Role.OPERATOR)
+    has_active, newer = rollout.cluster_id in asked.busy, asked.newer.get(rollout.pk)
+    is_paused = rollout.state == Rollout.State.PAUSED
+    can_cancel = may_operate and rollout.state in Rollout.ACTIVE and not rollout.is_cancel_requested
+    return {
         "can_pause": can_cancel and not is_paused and not rollout.is_halting,
         "can_resume": can_cancel and is_paused,
+        "can_roll_back": may_operate and not has_active and newer is None and _can_be_taken_back(rollout, steps),
+        "can_cancel": can_cancel,
+        "way_back": rollout_words.way_back(rollout, steps, has_active=has_active, newer=newer),
+    }
+
+
+def _weighed(rollout: Rollout) -> Weighed:
+    """As it stands after it; what stood before is told of one rollout only."""
+    after = rollout.revision.weights
+    return {
         "weights_before": None,
-        "weights_after": rollout.revision.weights,
+        "weights_after": after,
         "weights_before_text": "",
-        "weights_text": weight_words.shares_text(rollout.revision.weights, backend_names(cluster=rollout.cluster)),
+        "weights_text": weight_words.shares_text(after, backend_names(cluster=rollout.cluster)),
         "change_text": "",
         "rollback_text": "",
         "integers_before_text": "",
-        "integers_text": weight_words.integers_text(rollout.revision.weights),
-        "touched": sum(step.is_touched for step in steps),
-        "can_roll_back": can_roll_back,
-        "can_cancel": can_cancel,
-        "way_back": rollout_words.way_back(rollout, steps, has_active=has_active, newer=newer),
-        "steps": [_step(step, actions, findings.get(step.instance_name), now) for step in steps],
-        "log": [],
+        "integers_text": weight_words.integers_text(after),
     }
 
 
