@@ -22,6 +22,8 @@ HOW_TO_SIGN_IN = (
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LONGEST_NAME = 40
+# No request has use for more, and what looks at a body, or tells it back in words, goes down with it.
+DEEPEST = 32
 # How OpenAPI describes such an answer.
 SHAPE: dict[str, Any] = {
     "type": "object",
@@ -64,7 +66,8 @@ def invalid(**errors: str) -> NoReturn:
 class StrictJSONParser(JSONParser):
     """JSON without NaN and Infinity, and without a key twice: of two values one would be lost without a word.
 
-    Nor with texts that no database keeps: half a character (a lone surrogate), the character NUL.
+    Nor with texts that no database keeps: half a character (a lone surrogate), the character NUL. Nor nested deeper
+    than DEEPEST: at the very limit of Python's recursion it is the answer that would fail.
     """
 
     strict = True
@@ -95,9 +98,12 @@ def _no_constant(name: str) -> NoReturn:
 
 def _refuse_broken_texts(whole: Any) -> None:
     """Looked for without recursion: the body may be nested as deep as the JSON reader goes."""
-    left: list[tuple[str, Any]] = [("", whole)]
+    left: list[tuple[str, int, Any]] = [("", 0, whole)]
     while left:
-        field, value = left.pop()
+        field, depth, value = left.pop()
+        if depth > DEEPEST and isinstance(value, dict | list):
+            outermost = field.split(".")[0] if isinstance(whole, dict) else "body"
+            invalid(**{outermost: f"is nested deeper than {DEEPEST} levels"})
         if isinstance(value, str):
             if trouble := _broken(value):
                 invalid(**{field or "body": trouble})
@@ -106,9 +112,9 @@ def _refuse_broken_texts(whole: Any) -> None:
                 path = f"{field}.{_printable(name)[:_LONGEST_NAME]}".lstrip(".")
                 if trouble := _broken(name):
                     invalid(**{path: f"in its name, {trouble}"})
-                left.append((path, inner))
+                left.append((path, depth + 1, inner))
         elif isinstance(value, list):
-            left += [(f"{field}.{position}".lstrip("."), inner) for position, inner in enumerate(value)]
+            left += [(f"{field}.{position}".lstrip("."), depth + 1, inner) for position, inner in enumerate(value)]
 
 
 def _broken(text: str) -> str:

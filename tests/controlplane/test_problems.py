@@ -1,5 +1,7 @@
 """Errors: problem+json for scripts, pages for people, and neither tells more than it should."""
 
+import sys
+
 import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import OperationalError
@@ -9,7 +11,7 @@ from rest_framework import exceptions
 from rest_framework.test import APIClient
 
 from controlplane import home
-from controlplane.problems import SHAPE, Problem, problem_answer
+from controlplane.problems import DEEPEST, SHAPE, Problem, problem_answer
 
 JSON = "application/problem+json"
 
@@ -88,6 +90,23 @@ def test_a_body_that_is_no_json_is_refused(member, body, detail):
     assert answer.status_code == 400
     assert answer["Content-Type"] == JSON
     assert detail in answer.json()["detail"]
+
+
+def test_a_body_is_refused_however_deep_it_is_nested(member):
+    """About the limit of Python's recursion too, where it can be read and no longer told back."""
+    script = APIClient()
+    script.force_login(member("admin").user)
+    depths = [DEEPEST + 1, 100, *range(sys.getrecursionlimit() - 250, sys.getrecursionlimit() + 10, 2)]
+
+    for depth in depths:
+        body = f'{{"name": {"[" * depth}{"]" * depth}}}'
+        answer = script.post("/api/v1/tokens/", body, content_type="application/json")
+        assert (answer.status_code, answer["Content-Type"]) == (400, JSON), depth
+
+    deep = f'{{"name": {"[" * DEEPEST}{"]" * DEEPEST}}}'
+    assert "deeper" not in script.post("/api/v1/tokens/", deep, content_type="application/json").json()["detail"]
+    deeper = script.post("/api/v1/tokens/", deep.replace("[]", "[[]]"), content_type="application/json").json()
+    assert deeper["errors"] == [{"field": "name", "reason": "is nested deeper than 32 levels"}]
 
 
 @pytest.mark.parametrize("body", ["[]", '"text"', "7", "null"])
