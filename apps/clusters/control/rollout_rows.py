@@ -247,18 +247,3 @@ def change_rollout(rollout: Rollout, holder: str, **changes: Any) -> None:
         raise LeaseLost(rollout.pk)
     for name, value in changes.items():
         setattr(rollout, name, value)
-
-
-def change_step(step: RolloutStep, holder: str, **changes: Any) -> None:
-    """Compare-and-set by state, attempts and lease. Raises LeaseLost when somebody was there first."""
-    own = RolloutStep.objects.filter(
-        pk=step.pk,
-        state=step.state,
-        attempts=step.attempts,
-        rollout__lease_holder=holder,
-        rollout__lease_expires_at__gt=Now(),
-    )
-    if own.update(**changes) != 1:
-        raise LeaseLost(step.rollout_id)
-    for name, value in changes.items():
-        setattr(step, name, value)

@@ -1,6 +1,6 @@
 """One action on one instance of a rollout: counted before it begins, done, its outcome stored with a receipt.
 
-What is counted and what is stored stands in the transaction of the caller, who announces it.
+What is counted and what came of it is put into the batch of the caller, who stores and announces it.
 """
 
 import math
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from apps.clusters.control import pending_restarts, published, rollout_actions, rollout_rows
+from apps.clusters.control import published, rollout_actions
 from apps.clusters.control.rollout_actions import ActionFailed, Done
+from apps.clusters.control.rollout_batch import Batch
 from apps.clusters.domain import rollout_plan
 from apps.clusters.domain.not_yet import NotYet
 from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
 from apps.clusters.models import Rollout, RolloutStep
 from apps.clusters.outside import read_back
-from apps.clusters.polling import running_values
 
 RETRY_S: Mapping[type[StepAction], float] = {
     CheckBase: 1.0,
@@ -69,16 +69,16 @@ class Try:
 Outcome: TypeAlias = Done | ActionFailed | NotYet
 
 
-def begin(*, rollout: Rollout, step: RolloutStep, action: StepAction, holder: str, now: datetime) -> Try | None:
-    """Count the try before anything happens. None: there is nothing to do, which is stored. Raises LeaseLost."""
+def begin(*, rollout: Rollout, step: RolloutStep, action: StepAction, batch: Batch, now: datetime) -> Try | None:
+    """Count the try; nothing may happen before the batch is stored. None: there is nothing to do."""
     one = Try(step, action, tried=step.attempts)
     if step.attempts >= _most_tries(action):
         reason = f"given up: {step.attempts} tries ended without an outcome; look at the log of the worker"
-        _store_failure(rollout, one, holder, ActionFailed(reason, is_final=True), now=now)
+        _store_failure(rollout, one, batch, ActionFailed(reason, is_final=True), now=now)
         return None
     # The instance is marked as touched too: whoever goes on after a crash must know of it.
     is_touched = step.is_touched or isinstance(action, Write)
-    rollout_rows.change_step(step, holder, attempts=step.attempts + 1, is_touched=is_touched, retry_at=None)
+    batch.change(step, attempts=step.attempts + 1, is_touched=is_touched, retry_at=None)
     return one
 
 
@@ -97,16 +97,16 @@ def carry_out(one: Try, held_until: float) -> Outcome:
         return ActionFailed(f"this worker could not do it: {error}", is_final=False)
 
 
-def store(*, rollout: Rollout, one: Try, outcome: Outcome, holder: str, now: datetime) -> None:
-    """What came of it. Raises LeaseLost."""
+def store(*, rollout: Rollout, one: Try, outcome: Outcome, batch: Batch, now: datetime) -> None:
+    """What came of it."""
     if isinstance(outcome, Done):
-        _store_success(rollout, one, holder, outcome, now=now)
+        _store_success(one, batch, outcome, now=now)
     elif not isinstance(outcome, NotYet):
-        _store_failure(rollout, one, holder, outcome, now=now)
+        _store_failure(rollout, one, batch, outcome, now=now)
     elif outcome.is_over(since=one.step.waiting_since, now=now):
-        _store_failure(rollout, one, holder, _waited_for_too_long(outcome), now=now)
+        _store_failure(rollout, one, batch, _waited_for_too_long(outcome), now=now)
     else:
-        _store_waiting(rollout, one, holder, outcome, now=now)
+        _store_waiting(one, batch, outcome, now=now)
 
 
 def _most_tries(action: StepAction) -> float:
@@ -118,7 +118,7 @@ def _most_tries(action: StepAction) -> float:
     return rollout_plan.ATTEMPTS[type(action)]
 
 
-def _store_success(rollout: Rollout, one: Try, holder: str, done: Done, *, now: datetime) -> None:
+def _store_success(one: Try, batch: Batch, done: Done, *, now: datetime) -> None:
     step, action = one.step, one.action
     after = rollout_plan.after_success(action)
     changes: dict[str, Any] = {"state": after.state.value, "attempts": after.attempts, "retry_at": None}
@@ -129,23 +129,20 @@ def _store_success(rollout: Rollout, one: Try, holder: str, done: Done, *, now: 
         changes[_DONE_AT[type(action)]] = now
     if done.receipt:
         changes["receipt"] = {**step.receipt, **done.receipt}
-    rollout_rows.change_step(step, holder, **changes)
-    parameters = rollout_actions.read_parameters(done.receipt)
-    pending_restarts.note(step, parameters, now=now)
-    running_values.note_read_back(step, parameters, now=now)
-    rollout_rows.log(rollout, done.text, instance_name=step.instance_name)
+    batch.change(step, **changes)
+    batch.read(step, rollout_actions.read_parameters(done.receipt))
+    batch.log(done.text, instance_name=step.instance_name)
 
 
-def _store_failure(rollout: Rollout, one: Try, holder: str, error: ActionFailed, *, now: datetime) -> None:
+def _store_failure(rollout: Rollout, one: Try, batch: Batch, error: ActionFailed, *, now: datetime) -> None:
     step, action = one.step, one.action
     # A rollout that has failed asks for an hour: its log need not say every time that nobody answers.
     is_old_news = rollout.state == Rollout.State.FAILED and step.error == error.reason
     is_final = error.is_final or _is_hopeless(step, action, error, now)
     after = rollout_plan.after_failure(action, error.reason, is_final=is_final)
     wait_s = min(RETRY_S[type(action)] * 2 ** max(0, after.attempts - PATIENT_TRIES), LONGEST_RETRY_S)
-    rollout_rows.change_step(
+    batch.change(
         step,
-        holder,
         state=after.state.value,
         attempts=after.attempts,
         error=after.error,
@@ -154,23 +151,22 @@ def _store_failure(rollout: Rollout, one: Try, holder: str, error: ActionFailed,
         **_NO_WAITING,
     )
     if not is_old_news:
-        rollout_rows.log(rollout, error.reason, instance_name=step.instance_name, is_problem=True)
+        batch.log(error.reason, instance_name=step.instance_name, is_problem=True)
 
 
-def _store_waiting(rollout: Rollout, one: Try, holder: str, waiting: NotYet, *, now: datetime) -> None:
+def _store_waiting(one: Try, batch: Batch, waiting: NotYet, *, now: datetime) -> None:
     """As if it had not been tried; told once, not each time that it is asked again."""
     step = one.step
     is_news = step.waiting_for != waiting.reason
-    rollout_rows.change_step(
+    batch.change(
         step,
-        holder,
         attempts=one.tried,
         retry_at=now + timedelta(seconds=waiting.retry_s),
         waiting_for=waiting.reason,
         waiting_since=step.waiting_since or now,
     )
     if is_news:
-        rollout_rows.log(rollout, waiting.reason, instance_name=step.instance_name)
+        batch.log(waiting.reason, instance_name=step.instance_name)
 
 
 def _waited_for_too_long(waiting: NotYet) -> ActionFailed:

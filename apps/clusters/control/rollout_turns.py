@@ -6,6 +6,7 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.clusters.control import rollout_rows, rollout_steps, writes
+from apps.clusters.control.rollout_batch import Batch
 from apps.clusters.control.rollout_crew import Crew
 from apps.clusters.domain.rollout_plan import Action, Finish, Hold, StepAction, Verify, Wait
 from apps.clusters.models import Rollout, RolloutStep
@@ -54,13 +55,15 @@ def begin(
     clock: Callable[[], datetime],
     crew: Crew,
 ) -> None:
-    steps, now = rollout_rows.loaded([step_id for step_id, _ in due]), clock()
+    """Count what is due, and send it once that is stored. Raises LeaseLost."""
+    steps, now, batch = rollout_rows.loaded([step_id for step_id, _ in due]), clock(), Batch(rollout, holder)
     with transaction.atomic():
         _start(rollout, holder, now=now)
         tries = [
-            rollout_steps.begin(rollout=rollout, step=steps[step_id], action=action, holder=holder, now=now)
+            rollout_steps.begin(rollout=rollout, step=steps[step_id], action=action, batch=batch, now=now)
             for step_id, action in due
         ]
+        batch.store(now=now)
         rollout_rows.announce(rollout)
     for one in tries:
         if one is not None:
@@ -71,10 +74,11 @@ def store(rollout: Rollout, holder: str, clock: Callable[[], datetime], crew: Cr
     """Wait for something to end, and store what came of it. Raises LeaseLost."""
     # The lease is renewed, and a request to cancel or pause seen, with every look.
     ended = crew.wait(timeout_s=min(timeout_s or LOOK_EVERY_S, LOOK_EVERY_S))
-    now = clock()
+    now, batch = clock(), Batch(rollout, holder)
     with transaction.atomic():
         for one, outcome in ended:
-            rollout_steps.store(rollout=rollout, one=one, outcome=outcome, holder=holder, now=now)
+            rollout_steps.store(rollout=rollout, one=one, outcome=outcome, batch=batch, now=now)
+        batch.store(now=now)
         rollout_rows.announce(rollout)
 
 
