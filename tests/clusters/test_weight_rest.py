@@ -87,6 +87,21 @@ def test_bad_weights_are_refused_by_field(acme: Scene, body: dict[str, object], 
     assert not ConfigRevision.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("address", "wanted"),
+    [("weights", {"weights": NEW_WEIGHTS}), ("parameters", {"parameters": {"delay_threshold": "5"}})],
+)
+def test_a_preview_refuses_the_plan_that_the_change_would(acme: Scene, address: str, wanted: dict[str, object]) -> None:
+    operator, preview = script("operator"), f"/api/v1/clusters/orders/{address}/preview/"
+
+    refused = operator.post(preview, {**wanted, "plan": {"hold_s": -1}}, content_type="application/json")
+    taken = operator.post(preview, {**wanted, "plan": {"strategy": "all_at_once"}}, content_type="application/json")
+
+    assert [each["field"] for each in refused.json()["errors"]] == ["plan.hold_s"]
+    assert taken.status_code == 200
+    assert address == "parameters" or "files change, all at once;" in taken.json()["summary"]
+
+
 @pytest.mark.parametrize("figure", ["NaN", "Infinity", "-Infinity", "1e400"])
 def test_what_is_no_finite_number_is_refused(acme: Scene, figure: str) -> None:
     body = f'{{"weights": {{"0": 0, "1": 1, "2": {figure}}}}}'

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from apps.accounts.models import AuditEntry, Organisation
-from apps.clusters.control import writes, writes_switch
+from apps.clusters.control import rollout_holds, rollouts, writes, writes_switch
 from apps.clusters.models import ClusterEvent, Rollout, WritesSwitch
 from tests.clusters.callers_at_doors import browser, member, script
 from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, Clock, Scene, conf_text, scene
@@ -60,9 +60,17 @@ def test_what_is_begun_is_read_back_and_nothing_more_is_written(acme: Scene) -> 
 
     assert (rollout.state, acme.states(rollout)) == ("running", ["verified", "pending"])
     assert acme.texts()[1] == conf_text()
-    body = script("viewer").get(f"/api/v1/rollouts/{rollout.pk}/").json()
+    viewer, address = script("viewer"), f"/api/v1/rollouts/{rollout.pk}/"
+    body = viewer.get(address).json()
     assert body["sentence"] == "Waiting. All writes were stopped by Ann. It goes on when they are allowed again."
     assert not any(step["is_current"] for step in body["steps"])
+
+    rollout_holds.pause(caller=acme.caller, rollout=rollout, now=NOW)
+    paused = viewer.get(address).json()["sentence"]
+    assert paused.endswith(" It is paused as well: resume it when they are allowed again.")
+    rollouts.cancel(caller=acme.caller, rollout=rollout, now=NOW)
+    cancelled = viewer.get(address).json()["sentence"]
+    assert cancelled.endswith(" Touched pgpools get their old file back when they are allowed again.")
 
 
 def test_an_old_file_is_put_back_only_when_writes_are_allowed(acme: Scene) -> None:

@@ -49,7 +49,7 @@ class ParametersPreviewView(APIView):
         cluster = lookup.cluster_of(caller=caller, slug=slug)
         given = _given(request)
         with refusals.as_problems():
-            found = parameter_change.preview(caller=caller, cluster=cluster, wish=_wish(given))
+            found = parameter_change.preview(caller=caller, cluster=cluster, wish=_wish(given), plan=given["plan"])
         return Response(found)
 
 

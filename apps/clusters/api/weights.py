@@ -70,6 +70,7 @@ class PreviewView(APIView):
                 weights=form.validated_data.get("weights"),
                 per_instance=form.validated_data.get("per_instance"),
                 base=form.validated_data["base"],
+                plan=form.validated_data["plan"],
             )
         return Response(found)
 

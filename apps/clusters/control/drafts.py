@@ -102,14 +102,16 @@ def preview(*, caller: Caller, cluster: Cluster, base: str = KNOWN) -> ChangePre
 
 def roll_out(*, caller: Caller, cluster: Cluster, note: str, base: str, now: datetime) -> Rollout:
     """The draft as a rollout; it is gone then. Raises NothingDrafted, or what parameter_change.request_change does."""
-    draft = draft_of(caller=caller, cluster=cluster)
-    if not draft.count:
-        raise NothingDrafted("The draft is empty: there is nothing to roll out.")
-    rollout = parameter_change.request_change(
-        caller=caller, cluster=cluster, wish=draft.wish(base=base), note=note, now=now
-    )
-    discard(caller=caller, cluster=cluster)
-    return rollout
+    # Held until the end: what its author adds meanwhile in another window must not be discarded with it.
+    with transaction.atomic():
+        draft = _held(caller, cluster)
+        if not draft.count:
+            raise NothingDrafted("The draft is empty: there is nothing to roll out.")
+        rollout = parameter_change.request_change(
+            caller=caller, cluster=cluster, wish=draft.wish(base=base), note=note, now=now
+        )
+        discard(caller=caller, cluster=cluster)
+        return rollout
 
 
 def _held(caller: Caller, cluster: Cluster) -> Draft:

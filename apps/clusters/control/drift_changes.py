@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.accounts.access import Caller
-from apps.clusters.control import deliveries, revisions, rollout_rows, whole_files
+from apps.clusters.control import adoptable, deliveries, revisions, rollout_rows, whole_files
 from apps.clusters.control.revisions import ConfigUnusable, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.verified_files import VerifiedFile, as_first_found, verified_files
 from apps.clusters.domain import pgpool_conf
@@ -149,7 +149,7 @@ def _read_edited(
 
 
 def _adopted(config: LiveConfig, verified: VerifiedFile) -> NewFile:
-    if fault := revisions.fault_of(config.conf.text):
+    if fault := adoptable.fault_of(config.instance, config.conf.text, verified=verified.text):
         raise DriftRefused(f"{config.instance.name}: {fault}. Correct the file, or revert it.")
     text = whole_files.written_out(config.instance, config.conf.text, standing=verified.text)
     if text != config.conf.text:  # lines are gone: their defaults have to be written to the file that stands there

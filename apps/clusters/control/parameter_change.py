@@ -93,12 +93,13 @@ class _Change:
     findings: tuple[Finding, ...]
 
 
-def preview(*, caller: Caller, cluster: Cluster, wish: Wish) -> ChangePreview:
+def preview(*, caller: Caller, cluster: Cluster, wish: Wish, plan: object = None) -> ChangePreview:
     """What request_change would write, and what is to be said about it, without storing anything.
 
     Raises what it would, but RolloutRunning; wrong values are findings here.
     """
     understood = _understood(caller, cluster, wish)
+    parse_plan(plan, [instance.name for instance in understood.instances])
     changes = _changes(cluster, understood)
     findings = _findings(changes)
     shown = [_shown(change) for change in changes]

@@ -11,7 +11,7 @@ from apps.clusters.control import revisions, rollout_rows
 from apps.clusters.control.revisions import Difference, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.domain import pgpool_conf
-from apps.clusters.domain.rollout_waves import parse_plan
+from apps.clusters.domain.rollout_waves import Plan, Strategy, parse_plan
 from apps.clusters.domain.weights import WeightError, as_written, parse_weights, shares
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
 
@@ -71,15 +71,16 @@ class PreviewAnswer(TypedDict):
 
 
 def preview(
-    *, cluster: Cluster, weights: object = None, per_instance: object = None, base: str = KNOWN
+    *, cluster: Cluster, weights: object = None, per_instance: object = None, base: str = KNOWN, plan: object = None
 ) -> PreviewAnswer:
     """What request_weights would write, without storing anything. Raises what it would, but RolloutRunning."""
     instances = revisions.writable_instances(cluster)
     wanted = wanted_weights(cluster, instances, weights=weights, per_instance=per_instance, base=base)
+    parsed = parse_plan(plan, [instance.name for instance in instances])
     live = revisions.read_live(cluster, instances)
     refuse_changed(cluster, live, base=base)
     shown = [_preview(config, wanted) for config in live]
-    return {"summary": _summary(shown), "instances": shown}
+    return {"summary": _summary(shown, parsed), "instances": shown}
 
 
 def _preview(config: LiveConfig, wanted: Wanted | None) -> InstancePreview:
@@ -107,12 +108,21 @@ def changed_lines(lines: Sequence[PreviewLine]) -> int:
     return sum(line["sign"] == "+" for line in lines) or sum(line["sign"] == "-" for line in lines)
 
 
-def _summary(shown: Sequence[InstancePreview]) -> str:
+_ORDER = {
+    Strategy.ONE_BY_ONE: "one after the other",
+    Strategy.CANARY: "one alone first, then the others",
+    Strategy.ALL_AT_ONCE: "all at once",
+}
+
+
+def _summary(shown: Sequence[InstancePreview], plan: Plan) -> str:
     changed = sum(each["changed_lines"] > 0 for each in shown)
     if not changed:
         return "Every pgpool.conf has these weights already: the rollout reloads and reads them back."
     kept = f"; {len(shown) - changed} already has these weights" if changed < len(shown) else ""
-    return f"{changed} of {len(shown)} pgpool.conf files change, one after the other; a backup of each is kept{kept}."
+    return (
+        f"{changed} of {len(shown)} pgpool.conf files change, {_ORDER[plan.strategy]}; a backup of each is kept{kept}."
+    )
 
 
 def request_weights(

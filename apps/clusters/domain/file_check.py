@@ -24,7 +24,7 @@ class Surroundings:
     connection_limits: Mapping[int, int] = field(default_factory=dict)
 
 
-def check_file(text: str, surroundings: Surroundings) -> tuple[Finding, ...]:
+def check_file(text: str, surroundings: Surroundings, *, tells_duplicates: bool = True) -> tuple[Finding, ...]:
     """All that is to be said about this text as a pgpool.conf, in the order of its lines."""
     strange = list(_strange_signs(text))
     if strange:
@@ -35,7 +35,7 @@ def check_file(text: str, surroundings: Surroundings) -> tuple[Finding, ...]:
         return (_syntax(fault, text),)
     except pgpool_conf.IncludeUnsupported as fault:
         return (error("include", str(fault), "all settings in one file", fault.line_number),)
-    found = [*_settings(conf, surroundings), *_duplicates(conf)]
+    found = [*_settings(conf, surroundings), *(_duplicates(conf) if tells_duplicates else ())]
     found += check_together(conf, surroundings.catalogue, surroundings.node_ids, surroundings.connection_limits)
     return tuple(sorted(found, key=lambda finding: finding.line or 0))
 

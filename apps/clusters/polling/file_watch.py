@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
-from apps.clusters.control import revisions
+from apps.clusters.control import adoptable
 from apps.clusters.control.deliveries import delivery_of
 from apps.clusters.control.published import PublishedDelivery
 from apps.clusters.control.verified_files import VerifiedFile, as_first_found, verified_files
@@ -118,9 +118,9 @@ def _changes(
         return {"looked_at": now, "state": State.UNKNOWN, "reason": found, "differences": config.differences}
     running_at = config.running_at
     running = config.running if running_at is not None and now - running_at < RUNNING_IS_OLD else {}
-    fault = revisions.fault_of(found.text)
     first_text = config.first_text or (found.text if drift.is_readable(found.text) else "")
     base = verified or as_first_found(config.pk, first_text)
+    fault = adoptable.fault_of(config.instance, found.text, verified=base.text)
     differences = drift.compare(
         verified=base.text,
         file=found.text,

@@ -23,7 +23,7 @@ def sentence(
     pgpools = _counted(len(steps))
     verified = sum(step.state == RolloutStep.State.VERIFIED for step in steps)
     if rollout.state in Rollout.ACTIVE and stop is not None:
-        return f"Waiting. {writes.words(stop)} It goes on when they are allowed again."
+        return f"Waiting. {writes.words(stop)} {_after_the_stop(rollout)}"
     if rollout.state in Rollout.ACTIVE:
         return _under_way(rollout, steps, verified)
     if rollout.state == _State.VERIFIED:
@@ -42,6 +42,15 @@ def sentence(
     if verified:
         return f"Failed on {listed([step.instance_name for step in steps if step.state == 'failed'])}."
     return "Failed before anything was written."
+
+
+def _after_the_stop(rollout: Rollout) -> str:
+    """What it does when writes are allowed again."""
+    if rollout.is_cancel_requested or rollout.is_halting:
+        return "Touched pgpools get their old file back when they are allowed again."
+    if rollout.state == _State.PAUSED:
+        return "It is paused as well: resume it when they are allowed again."
+    return "It goes on when they are allowed again."
 
 
 def _with_waiting(steps: Sequence[RolloutStep]) -> str:
