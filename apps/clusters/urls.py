@@ -91,6 +91,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/draft/weights/", drafts.draft_weights, name="cluster-draft-weights"),
     path("clusters/<slug:slug>/draft/drop/", drafts.draft_drop, name="cluster-draft-drop"),
     path("clusters/<slug:slug>/draft/discard/", drafts.draft_discard, name="cluster-draft-discard"),
+    path("clusters/<slug:slug>/draft/looked-at/", drafts.draft_looked_at, name="cluster-draft-looked-at"),
     path("clusters/<slug:slug>/draft/roll-out/", drafts.draft_roll_out, name="cluster-draft-roll-out"),
     path("clusters/<slug:slug>/settings/", settings.cluster_settings, name="cluster-settings"),
     path("clusters/<slug:slug>/settings/name/", settings.change_name, name="cluster-name"),

@@ -47,10 +47,14 @@ UNAUDITED = {
     ("POST", "cluster-draft-weights"): "a draft is its author's own, and changes nothing",
     ("POST", "cluster-draft-drop"): "a draft is its author's own, and changes nothing",
     ("POST", "cluster-draft-discard"): "a draft is its author's own, and changes nothing",
+    ("POST", "cluster-draft-looked-at"): "a draft is its author's own, and changes nothing",
+    ("PATCH", "api-draft"): "a draft is its author's own, and changes nothing",
+    ("DELETE", "api-draft"): "a draft is its author's own, and changes nothing",
     ("POST", "api-validate"): "a validation touches nothing",
     ("POST", "api-test-connection"): "a connection test stores nothing",
     ("POST", "api-weights-preview"): "a preview stores nothing",
     ("POST", "api-parameters-preview"): "a preview stores nothing",
+    ("POST", "api-draft-preview"): "a preview stores nothing",
     ("POST", "api-routing-verdict"): "a calculator knows nothing but its input",
 }
 
@@ -204,6 +208,11 @@ def roll_out_a_draft(world: World) -> HttpResponse:
     return world.post("cluster-draft-roll-out", slug="orders")
 
 
+def roll_out_a_draft_by_rest(world: World) -> HttpResponse:
+    world.script.patch(f"{ORDERS}draft/", {"parameters": {"max_pool": "8"}})
+    return world.script.post(f"{ORDERS}draft/rollout/", {})
+
+
 def weights_of_each(world: World) -> HttpResponse:
     given = {f"weight_{each.pk}_{node_id}": node_id for each in world.cluster.instances.all() for node_id in range(3)}
     return world.post("cluster-weights-each", given, slug="orders")
@@ -284,6 +293,7 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         lambda w: by_role(w).script.post(f"{ORDERS}role-weights/dismiss/"),
     ),
     ("POST", "cluster-draft-roll-out"): ("parameters.requested", roll_out_a_draft),
+    ("POST", "api-draft-rollout"): ("parameters.requested", roll_out_a_draft_by_rest),
     ("POST", "rollout-rollback"): (
         "rollout.rollback_requested",
         lambda w: w.post("rollout-rollback", pk=w.finished_rollout().pk),

@@ -243,6 +243,44 @@ class ParametersInput(StrictSerializer):
     plan = PlanField()
 
 
+class RolloutInput(StrictSerializer):
+    """How what is gathered is rolled out."""
+
+    note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
+    base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")
+    plan = PlanField()
+
+
+class DraftPreviewInput(StrictSerializer):
+    base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")
+    plan = PlanField()
+
+
+class DroppedInput(StrictSerializer):
+    parameter = serializers.CharField(max_length=100, help_text='its name, or "weights"')
+    instance = serializers.CharField(
+        max_length=80, required=False, allow_null=True, default=None, help_text="pgpool name; null: what is for all"
+    )
+
+
+class DraftInput(StrictSerializer):
+    """What is left out stays as it is."""
+
+    parameters = serializers.JSONField(
+        required=False, help_text='name -> value for every pgpool, as {"delay_threshold": "1000"}; null: the default'
+    )
+    per_instance = serializers.JSONField(
+        required=False, help_text="pgpool name -> {name: value}, which goes before what is for all"
+    )
+    weights = serializers.JSONField(
+        required=False, allow_null=True, help_text='as {"0": 0, "1": 1, "2": 3}; null lets them go'
+    )
+    drop = DroppedInput(many=True, required=False, default=list, help_text="changes to let go, before all others")
+    base_revision = serializers.IntegerField(
+        required=False, min_value=0, help_text="the latest revision, once you have looked at what came in since"
+    )
+
+
 class DriftInput(StrictSerializer):
     """instances: names of pgpools; left out or empty: all that differ."""
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rest_framework.exceptions import ValidationError
 
-from apps.clusters.control import drift_changes, parameter_change, rollout_holds, rollouts, weight_change
+from apps.clusters.control import drafts, drift_changes, parameter_change, rollout_holds, rollouts, weight_change
 from apps.clusters.control.backend_operations import OperationInvalid, OperationRefused
 from apps.clusters.control.writes import NotAllowed
 from apps.clusters.domain.rollout_waves import PlanError
@@ -15,6 +15,7 @@ from controlplane.problems import Problem
 
 # What cannot be done as things stand: the type of the problem and its title, the narrower kind first.
 _CONFLICTS: Mapping[type[Exception], tuple[str, str]] = {
+    drafts.NothingDrafted: ("draft-empty", "There is nothing in this draft"),
     drift_changes.DriftRefused: ("drift-refused", "This cannot be done about the drift now"),
     weight_change.WeightsRefused: ("weights-refused", "These weights cannot be rolled out"),
     rollout_holds.PauseRefused: ("rollout-refused", "This is not possible now"),
@@ -44,6 +45,9 @@ def as_problems() -> Iterator[None]:
             str(error),
             differences=error.differences,
         ) from error
+    except drafts.DraftChanged as error:
+        facts = {"version": error.version}
+        raise Problem("draft-changed", 412, "The draft was changed meanwhile", str(error), **facts) from error
     except weight_change.RolloutRunning as error:
         raise Problem("rollout-running", 409, "A rollout is running", str(error), rollout=error.rollout_id) from error
     except NotAllowed as error:

@@ -1,29 +1,131 @@
-"""How to go about the pgpools, as the form of a change has it."""
+"""How to go about the pgpools and what to watch meanwhile, as fields of the form of a change."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
-from apps.clusters.domain.rollout_waves import PlanError, Strategy
+from django import forms
+
+from apps.clusters.domain.guards import Guards
+from apps.clusters.domain.rollout_waves import PlanError, Strategy, parse_plan
+from apps.clusters.models import Cluster
+
+_USUAL = Guards()
+_ORDERS = [
+    (Strategy.ONE_BY_ONE.value, "One after the other"),
+    (Strategy.CANARY.value, "One first, then the others"),
+    (Strategy.ALL_AT_ONCE.value, "All at once"),
+]
+_LIMITS = ("replay_lag_s", "error_factor", "latency_factor")
+_SWITCHES = ("lost", "shares")
 
 
-def plan_of(form: Mapping[str, Any]) -> dict[str, Any] | None:
-    """For rollout_waves.parse_plan, without what the strategy does not use; None where the form has no such fields."""
-    strategy = str(form.get("plan_strategy", ""))
-    if not strategy:
-        return None
-    plan: dict[str, Any] = {"strategy": strategy}
-    if strategy == Strategy.CANARY:
-        plan |= {"canary": str(form.get("plan_canary", "")), "rest": str(form.get("plan_rest", Strategy.ALL_AT_ONCE))}
-    if strategy != Strategy.ALL_AT_ONCE:
-        plan["hold_s"] = _whole(str(form.get("plan_hold_s", "")).strip() or "0")
-    return plan
+def _figure(label: str, hint: str, initial: object) -> forms.CharField:
+    attributes = {"class": "in", "inputmode": "decimal", "autocomplete": "off"}
+    text = f"{initial:g}" if isinstance(initial, float) else initial
+    return forms.CharField(
+        label=label, help_text=hint, initial=text, required=False, max_length=20, widget=forms.TextInput(attributes)
+    )
 
 
-def plan_refusal(error: PlanError) -> str:
-    """In a sentence, with the name that the field has on the page."""
-    names = {"plan.hold_s": "Seconds to watch", "plan.canary": "First", "plan.rest": "Then", "plan.strategy": "Order"}
-    return f"How to roll out, {names.get(error.field, 'its fields')}{str(error).removeprefix(error.field)}."
+def _choice(label: str, choices: Sequence[tuple[str, str]], hint: str = "") -> forms.ChoiceField:
+    widget = forms.Select({"class": "in"})
+    return forms.ChoiceField(label=label, choices=choices, required=False, help_text=hint, widget=widget)
+
+
+class PlanForm(forms.Form):
+    """Its fields are those of rollout_waves.Plan, each with plan_ before it. A limit that is empty is off.
+
+    A form that was sent without plan_strategy wants no plan: one by one.
+    """
+
+    plan_strategy = _choice("Order", _ORDERS)
+    plan_hold_s = _figure(
+        "Seconds to watch in between", "0 to 86400 s; 0 goes on as soon as it is verified, and looks at no guard", "0"
+    )
+    plan_canary = _choice("Which one first", [], "where one goes first")
+    plan_rest = _choice(
+        "Then the others",
+        [(Strategy.ALL_AT_ONCE.value, "at once"), (Strategy.ONE_BY_ONE.value, "one after the other")],
+    )
+    plan_replay_lag_s = _figure(
+        "Replay lag, seconds", "no standby may fall further behind; empty: not watched", _USUAL.replay_lag_s
+    )
+    plan_error_factor = _figure(
+        "Errors per read, times as many", "as before the change; empty: not watched", _USUAL.error_factor
+    )
+    plan_latency_factor = _figure(
+        "Round trip, times as long", "as before the change; empty: not watched", _USUAL.latency_factor
+    )
+    plan_lost = forms.BooleanField(label="No pgpool and no backend may be lost", required=False, initial=_USUAL.lost)
+    plan_shares = forms.BooleanField(
+        label="Reads may not move away from the new weights", required=False, initial=_USUAL.shares
+    )
+
+    def __init__(self, data: Any = None, *, instance_names: Sequence[str]) -> None:
+        is_given = data is not None and bool(data.get("plan_strategy"))
+        super().__init__(data if is_given else None)
+        self.instance_names = instance_names
+        choices = [("", "the first by name"), *((name, name) for name in instance_names)]
+        self.fields["plan_canary"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
+
+    @property
+    def is_refused(self) -> bool:
+        return self.is_bound and not self.is_valid()
+
+    @classmethod
+    def of_cluster(cls, cluster: Cluster, data: Any = None) -> "PlanForm":
+        return cls(data, instance_names=list(cluster.instances.order_by("name").values_list("name", flat=True)))
+
+    @property
+    def is_unfolded(self) -> bool:
+        """Once somebody has chosen something here."""
+        return self.is_bound and (self.has_changed() or not self.is_valid())
+
+    @property
+    def is_guards_unfolded(self) -> bool:
+        names = {f"plan_{name}" for name in (*_LIMITS, *_SWITCHES)}
+        return self.is_bound and bool(names & {*self.changed_data, *self.errors})
+
+    @property
+    def plan(self) -> dict[str, Any] | None:
+        """For rollout_waves.parse_plan; None where the form has no such fields."""
+        return self.cleaned_data["plan"] if self.is_bound and self.is_valid() else None
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        given["plan"] = self._wanted(given) if not self.errors else None
+        if given["plan"] is not None:
+            try:
+                parse_plan(given["plan"], self.instance_names)
+            except PlanError as error:
+                field = f"plan_{error.field.rpartition('.')[2]}"
+                said = str(error).removeprefix(f"{error.field}: ").replace(", or null for off", ", or empty for off")
+                self.add_error(field if field in self.fields else None, f"{said}.")
+        return given
+
+    def _wanted(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Without what the strategy does not use."""
+        strategy = given["plan_strategy"]
+        plan: dict[str, Any] = {"strategy": strategy}
+        if strategy == Strategy.CANARY:
+            plan |= {"canary": given["plan_canary"], "rest": given["plan_rest"] or Strategy.ALL_AT_ONCE.value}
+        if strategy != Strategy.ALL_AT_ONCE:
+            plan["hold_s"] = _whole(given["plan_hold_s"] or "0")
+        if f"plan_{_LIMITS[0]}" not in self.data:
+            return plan  # sent by a script that knows no guards: they stay as usual
+        limits = {name: _number(given[f"plan_{name}"]) for name in _LIMITS}
+        return {**plan, "guards": {**limits, **{name: given[f"plan_{name}"] for name in _SWITCHES}}}
 
 
 def _whole(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else text
+
+
+def _number(text: str) -> float | str | None:
+    """A figure as people write it, with a comma too; what is none is left for parse_plan to refuse."""
+    if not text:
+        return None
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return text

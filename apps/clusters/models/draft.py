@@ -13,9 +13,14 @@ class ConfigDraft(models.Model):
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="drafts")
     author = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
     # Encrypted: a value may be a password.
-    wishes = EncryptedTextField(help_text="JSON: parameters, per_instance and weights, as PUT parameters/ takes them")
+    wishes = EncryptedTextField(
+        help_text="JSON: parameters, per_instance and weights, as PUT parameters/ takes them, and who touched each"
+    )
     count = models.PositiveSmallIntegerField(help_text="how many changes it holds")
-    base_revision = models.PositiveIntegerField(help_text="the latest revision when it was begun; 0 for none")
+    base_revision = models.PositiveIntegerField(
+        help_text="the latest revision when it was begun or looked at since; 0 for none"
+    )
+    version = models.PositiveIntegerField(default=1, help_text="counts up with every change")
     begun_at = models.DateTimeField()
     changed_at = models.DateTimeField()
 

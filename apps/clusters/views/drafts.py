@@ -12,16 +12,21 @@ from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.clusters.control import drafts, weight_change
+from apps.clusters.control.draft_rows import Draft
+from apps.clusters.control.drafts import DraftChange
 from apps.clusters.control.parameter_change import ParametersRefused
 from apps.clusters.domain.parameters import catalogue
 from apps.clusters.domain.weights import WeightError, shares
 from apps.clusters.forms.drafts import ParameterForm
 from apps.clusters.forms.refusals import sentence
+from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup, weight_words
-from apps.clusters.queries.drafts import draft_lines
+from apps.clusters.queries.drafts import draft_answer
 from apps.clusters.views.detail import cluster_context
 from apps.clusters.views.weights import weights_in_form
+
+_REFUSED = (WeightError, ParametersRefused, weight_change.WeightsRefused, drafts.NothingDrafted)
 
 
 @require_GET
@@ -89,20 +94,49 @@ def draft_discard(request: HttpRequest, caller: Caller, slug: str) -> HttpRespon
 
 @require_POST
 @page(Role.OPERATOR)
+def draft_looked_at(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """Somebody has looked at the revisions that came in since the draft was begun."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    number = request.POST.get("revision", "")
+    wanted = DraftChange(base_revision=int(number) if number.isascii() and number.isdecimal() else -1)
+    try:
+        drafts.change(caller=caller, cluster=cluster, wanted=wanted, now=timezone.now())
+    except WeightError:
+        messages.warning(request, "Another revision came in meanwhile: look at that one too.")
+    return _back(caller, cluster)
+
+
+@require_POST
+@page(Role.OPERATOR)
 def draft_roll_out(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
-    base = request.POST.get("base", weight_change.KNOWN)
+    plan_form = PlanForm.of_cluster(cluster, request.POST)
+    if plan_form.is_refused:
+        said = "How to roll out: look at what is marked there."
+        return _page(request, caller, cluster, plan_form=plan_form, refusal=said, status=422)
+    version = request.POST.get("version")
     try:
         rollout = drafts.roll_out(
-            caller=caller, cluster=cluster, note=request.POST.get("note", ""), base=base, now=timezone.now()
+            caller=caller,
+            cluster=cluster,
+            note=request.POST.get("note", ""),
+            base=request.POST.get("base", weight_change.KNOWN),
+            plan=plan_form.plan,
+            expected=None if version is None else [version],
+            now=timezone.now(),
         )
     except weight_change.RolloutRunning as error:
         messages.warning(request, str(error))
         return see_other("rollout", organisation=caller.organisation.slug, pk=error.rollout_id)
     except weight_change.BaseChanged:
-        return _page(request, caller, cluster, status=409)
+        return _page(request, caller, cluster, plan_form=plan_form, status=409)
+    except drafts.DraftChanged:
+        said = (
+            "The draft was changed in another window since this page was shown. It is shown as it is now; look again."
+        )
+        return _page(request, caller, cluster, plan_form=plan_form, refusal=said, status=409)
     except (WeightError, ParametersRefused, weight_change.WeightsRefused, drafts.NothingDrafted) as error:
-        return _page(request, caller, cluster, refusal=sentence(str(error)), status=422)
+        return _page(request, caller, cluster, plan_form=plan_form, refusal=sentence(str(error)), status=422)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
 
 
@@ -120,6 +154,7 @@ def _page(
     cluster: Cluster,
     form: ParameterForm | None = None,
     *,
+    plan_form: PlanForm | None = None,
     refusal: str = "",
     status: int = 200,
 ) -> HttpResponse:
@@ -131,11 +166,11 @@ def _page(
         form.forget_secret()
     context = {
         **cluster_context(caller, cluster, "configuration"),
-        **_reviewed(caller, cluster),
-        "draft": draft,
-        "lines": draft_lines(draft),
+        **_reviewed(caller, cluster, draft),
+        "draft": draft_answer(cluster=cluster, draft=draft),
         "weights_text": _weights_text(draft, cluster),
         "form": form,
+        "plan_form": plan_form or PlanForm.of_cluster(cluster),
         "parameter": known.find(str(form["name"].value() or "")),
         "known_names": [one.name for one in known if one.numbered is None or one.is_bare],
         "refusal": refusal,
@@ -145,8 +180,10 @@ def _page(
     return render(request, "clusters/cluster_draft.html", context, status=status)
 
 
-def _reviewed(caller: Caller, cluster: Cluster) -> dict[str, Any]:
+def _reviewed(caller: Caller, cluster: Cluster, draft: Draft) -> dict[str, Any]:
     """What rolling the draft out would do, or why it cannot be said."""
+    if not draft.count:
+        return {}
     try:
         return {"preview": drafts.preview(caller=caller, cluster=cluster)}
     except weight_change.BaseChanged as error:
@@ -155,13 +192,13 @@ def _reviewed(caller: Caller, cluster: Cluster) -> dict[str, Any]:
                 "changed": error,
                 "preview": drafts.preview(caller=caller, cluster=cluster, base=weight_change.LIVE),
             }
-        except (WeightError, ParametersRefused, weight_change.WeightsRefused) as refused:
+        except _REFUSED as refused:
             return {"changed": error, "blocked": sentence(str(refused))}
-    except (WeightError, ParametersRefused, weight_change.WeightsRefused) as error:
+    except _REFUSED as error:
         return {"blocked": sentence(str(error))}
 
 
-def _weights_text(draft: drafts.Draft, cluster: Cluster) -> str:
+def _weights_text(draft: Draft, cluster: Cluster) -> str:
     if draft.weights is None:
         return ""
     wanted = shares({int(node_id): weight for node_id, weight in draft.weights.items()})

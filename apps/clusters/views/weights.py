@@ -14,10 +14,9 @@ from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.clusters.control import weight_change
-from apps.clusters.domain.rollout_waves import PlanError
 from apps.clusters.domain.weights import WeightError, parse_weight_texts, shares
 from apps.clusters.forms.refusals import sentence
-from apps.clusters.forms.rollout_plans import plan_of, plan_refusal
+from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.queries.editing import editor
@@ -52,8 +51,11 @@ def weights_preview(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
 
 def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpResponse:
     caller.require(Role.OPERATOR)
-    note, plan = request.POST.get("note", ""), plan_of(request.POST)
-    given = {"note": note, "plan": plan}
+    note, plan_form = request.POST.get("note", ""), PlanForm.of_cluster(cluster, request.POST)
+    given = {"note": note, "plan_form": plan_form}
+    if plan_form.is_refused:
+        refused = {**given, "refusal": "How to roll out: look at what is marked there."}
+        return _editor_page(request, caller, cluster, refused, status=422)
     try:
         rollout = weight_change.request_weights(
             caller=caller,
@@ -62,7 +64,7 @@ def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpRespon
             per_instance=None,
             note=note,
             base=request.POST.get("base", weight_change.KNOWN),
-            plan=plan,
+            plan=plan_form.plan,
             now=timezone.now(),
         )
     except weight_change.RolloutRunning as error:
@@ -70,7 +72,7 @@ def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpRespon
         return see_other("rollout", organisation=caller.organisation.slug, pk=error.rollout_id)
     except weight_change.BaseChanged as error:
         return _editor_page(request, caller, cluster, {"changed": error, **given}, status=409)
-    except (WeightError, PlanError, weight_change.WeightsRefused) as error:
+    except (WeightError, weight_change.WeightsRefused) as error:
         return _editor_page(request, caller, cluster, {"refusal": _refusal(error, cluster), **given}, status=422)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
 
@@ -86,6 +88,7 @@ def _editor_page(
         "seen": seen,
         "editor": edited,
         "reads_per_s": _reads_per_s(seen["distribution"]["reads"], seen["distribution"]["seconds"]),
+        "plan_form": PlanForm.of_cluster(cluster),
         "previous_json": json.dumps(edited["previous"]) if edited["previous"] else "",
         **(extra or {}),
     }
@@ -114,8 +117,6 @@ def _reads_per_s(reads: int, seconds: float) -> float | None:
 
 def _refusal(error: Exception, cluster: Cluster) -> str:
     """What a story refused, in a sentence; a backend by its name, not by its field."""
-    if isinstance(error, PlanError):
-        return plan_refusal(error)
     if not isinstance(error, WeightError):
         return sentence(str(error))
     names = {f"weights.{backend.node_id}": backend.shown_name for backend in cluster.backends.order_by("node_id")}
