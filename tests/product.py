@@ -210,6 +210,10 @@ class Product:
     def restore(self) -> None:
         """Undo faults, rollouts, edits and registrations of a test; wait until all of it is seen to run."""
         self.lab.repair()
+        if not self.get("writes-allowed/")["allowed"]:
+            self.ask("writes-allowed/", method="PUT", body={"allowed": True, "reason": "as it was"})
+        if self.get("clusters/orders/role-weights/")["primary_share"] is not None:
+            self.ask("clusters/orders/role-weights/", method="PUT", body={"primary_share": None})
         for rollout in self.get("clusters/orders/rollouts/")["results"]:
             if rollout["state"] in ACTIVE:
                 self.ask(f"rollouts/{rollout['id']}/cancel/", method="POST", body={})

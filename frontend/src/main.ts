@@ -12,11 +12,13 @@ import { LiveStatus } from "./live_status";
 import { setUpPalette } from "./palette";
 import { RelativeTime } from "./relative_time";
 import { watchFilters } from "./table_filter";
+import { showCurrentTab } from "./tabs";
 import { watchTheme } from "./theme";
 import { TimeSeriesChart } from "./time_series_chart";
 import { WeightEditor } from "./weight_editor";
 
 setUpHtmx();
+showCurrentTab();
 watchTheme();
 watchDialogs();
 setUpPalette();

@@ -11,8 +11,9 @@ from tests.product import FIRST_WEIGHTS, Product
 pytestmark = pytest.mark.timeout(400)
 
 PAGES = (
-    "", "~", "~weights/", "~history/", "~drift/", "~disagreements/", "~events/", "~settings/",
-    "rollouts/", "clusters/register/", "settings/tokens/", "settings/audit/",
+    "", "~", "~weights/", "~weights/each/", "~role-weights/", "~configuration/", "~draft/", "~history/", "~drift/",
+    "~disagreements/", "~functions/", "~backends/2/", "~backends/2/detach/", "~events/", "~settings/",
+    "rollouts/", "registry/", "writes/", "ssh-key/", "clusters/register/", "settings/tokens/", "settings/audit/",
 )  # fmt: skip
 NARROW = {"viewport": {"width": 360, "height": 760}}
 # The window's width, and what lies beyond it without an ancestor that scrolls or cuts it off.
@@ -52,6 +53,12 @@ def test_no_page_is_wider_than_a_narrow_window(visit: Callable[..., Visitor], pa
 
     assert page.evaluate(STICKS_OUT) == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_the_tab_of_a_page_is_in_view_on_a_narrow_screen(visit: Callable[..., Visitor]) -> None:
+    page = visit(**NARROW).go("~settings/")
+
+    expect(page.get_by_role("navigation", name="Orders").get_by_role("link", name="Settings")).to_be_in_viewport()
 
 
 def test_a_rollout_is_not_wider_than_a_narrow_window(restored: Product, visit: Callable[..., Visitor]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.clusters.models import BackendOperation
 from tests.clusters.callers_at_doors import browser, script
@@ -96,6 +97,8 @@ def test_an_operation_of_another_organisation_is_not_there(acme: Scene) -> None:
 
 
 def test_the_page_shows_how_every_pgpool_sees_it_and_offers_what_can_be_done(acme: Scene) -> None:
+    poll(acme.cluster, seen_at=timezone.now())
+
     for_operator = browser("operator").get(PAGE).content.decode()
     for_viewer = browser("viewer").get(PAGE).content.decode()
 
@@ -104,6 +107,26 @@ def test_the_page_shows_how_every_pgpool_sees_it_and_offers_what_can_be_done(acm
     assert ">Attach</a>" not in for_operator
     assert ">Drain</a>" not in for_viewer
     assert "Nothing yet." in for_viewer
+
+
+def test_a_backend_that_no_pgpool_tells_of_now_is_not_said_to_be_up(acme: Scene) -> None:
+    page = browser("viewer").get(PAGE).content.decode()
+
+    assert "No pgpool tells of pg3 now." in page
+    assert "pg3 is up" not in page
+    assert 'class="st ok">up' not in page
+    assert script("operator").get(REST).json()["is_seen"] is False
+
+
+def test_a_cluster_that_is_only_observed_offers_no_operation(acme: Scene) -> None:
+    acme.cluster.instances.filter(name="pgpool-1").update(
+        delivery_kind="observe", delivery_path="", delivery_target=None
+    )
+
+    page = browser("operator").get(PAGE).content.decode()
+
+    assert "attaches and detaches nothing" in page
+    assert ">Drain</a>" not in page
 
 
 def test_the_risk_is_said_before_and_nothing_is_done_by_looking(acme: Scene) -> None:

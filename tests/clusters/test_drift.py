@@ -236,7 +236,8 @@ def test_nobody_looks_while_a_rollout_is_under_way_and_at_once_when_it_has_ended
     rollout = pair.scene.request()
     looked_at = InstanceConfig.objects.latest("looked_at").looked_at
 
-    assert pair.look()["state"] == "looking"
+    assert pair.look()["sentence"] == "Files are not looked at while a rollout is under way."
+    assert pair.answer()["state"] == "looking"
     assert InstanceConfig.objects.latest("looked_at").looked_at == looked_at
     assert "under way" in pair.answer()["revert_reason"]
     with pytest.raises(RolloutRunning):
@@ -286,6 +287,7 @@ def test_observe_only_is_told_and_never_read(pair: Drifting) -> None:
     found = pair.look()
 
     assert (found["state"], found["instances"][0]["reason"][:12]) == ("unknown", "Observe only")
+    assert found["sentence"] == "The files of this cluster are not looked at: observe only."
     assert not InstanceConfig.objects.exclude(looked_at=None).exists()
     with pytest.raises(ObserveOnly):
         pair.revert()

@@ -58,7 +58,7 @@ def test_a_survey_is_asked_for_carried_out_and_shown(cluster: Cluster, place: di
     asker = script("admin")
     assert asker.get(REST).json() == {"latest": None, "shown": None}
     viewer, address = browser("viewer"), "/o/acme/clusters/orders/functions/"
-    assert "Nobody has had the functions" in viewer.get(address).content.decode()
+    assert "have not been read yet" in viewer.get(address).content.decode()
 
     answer = asker.post(f"{REST}survey/", {"database": place["dbname"]})
     assert (answer.status_code, answer.json()["state"]) == (202, "pending")

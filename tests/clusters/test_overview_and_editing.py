@@ -160,6 +160,19 @@ def test_pgpools_that_differ_have_no_common_weights(cluster: Cluster) -> None:
     }
 
 
+def test_where_pgpools_differ_the_editor_goes_on_from_their_mean(
+    cluster: Cluster, caller: Callable[..., Caller]
+) -> None:
+    NodeLatest.objects.filter(instance__name="pgpool-2", node_id=1).update(lb_weight=0.5)
+    NodeLatest.objects.filter(instance__name="pgpool-2", node_id=2).update(lb_weight=0.5)
+
+    rows = edited(cluster, caller("operator"))["rows"]
+
+    assert [row["weight"] for row in rows] == [round(row["share"] * 1000) for row in rows]
+    assert [row["percent"] for row in rows] == [f"{row['share'] * 100:.1f}".removesuffix(".0") for row in rows]
+    assert rows[1]["share"] not in (0.25, 0.5)
+
+
 def test_the_way_back_is_the_latest_revision_that_differs(cluster: Cluster, caller: Callable[..., Caller]) -> None:
     revise(cluster, 1, {"0": 0, "1": 1, "2": 1})
     revise(cluster, 2, {"0": 0, "1": 1, "2": 3})

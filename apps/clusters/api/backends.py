@@ -34,7 +34,7 @@ class BackendView(APIView):
         caller = caller_of(request)
         cluster = lookup.cluster_of(caller=caller, slug=slug)
         backend = lookup.backend_of(cluster=cluster, node_id=node_id)
-        return Response(backend_answer(cluster=cluster, backend=backend, caller=caller))
+        return Response(backend_answer(cluster=cluster, backend=backend, caller=caller, now=timezone.now()))
 
 
 class AttachView(APIView):

@@ -36,7 +36,9 @@ async def _pgpool(instance: WatchedInstance, node_id: int, known: dict[int, Addr
     has_pcp = instance.pcp is not None
     try:
         shown = await node_control.shown_nodes(instance.address, instance.pcp)
-    except (PgpoolUnreachable, ShowRowError) as error:
+    except PgpoolUnreachable as error:
+        return PgpoolFound(instance.name, has_pcp=has_pcp, trouble=error.reason)
+    except ShowRowError as error:
         return PgpoolFound(instance.name, has_pcp=has_pcp, trouble=str(error))
     if different := instance_numbering.differences(known, shown.addresses):
         trouble = f"{instance.name} numbers the backends differently: {'; '.join(different)}"

@@ -244,8 +244,9 @@ def _trouble_of(text: str, place: Place, *, otherwise: TroubleStep) -> Trouble:
 
 
 def short(text: str, limit: int = 300) -> str:
-    """The message on one line, without libpq's preamble."""
+    """The message on one line, without libpq's preamble and its guess."""
     line = " ".join(text.split())
     line = re.sub(r"^connection failed: ", "", line)
     line = re.sub(r"^connection to server at [^:]*failed: ", "", line)
+    line = re.sub(r" Is the server running[^?]*\?", "", line)
     return line if len(line) <= limit else line[: limit - 1] + "…"

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from apps.clusters.domain.routing_words import as_clause
+
 # Chance and a busy moment make figures smaller than these mean nothing.
 FEWEST_ERRORS = 10
 LOWEST_ERROR_SHARE = 0.001
@@ -168,7 +170,7 @@ def _latency(factor: float, round_trips: Mapping[str, tuple[RoundTrips, RoundTri
 
 
 def _shares(reads: Reads) -> Finding:
-    said = reads.sentence.rstrip(".")
+    said = as_clause(reads.sentence)
     if reads.is_off:
         return Finding("shares", Outcome.BAD, said)
     if reads.is_on_the_way:

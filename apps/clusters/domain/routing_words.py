@@ -3,6 +3,15 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+# How sentences begin that do not begin with the name of a backend.
+_OPENINGS = ("Reads ", "Within ", "Too little ", "Cannot ", "No reads ", "Off: ")
+
+
+def as_clause(sentence: str) -> str:
+    """A verdict in the middle of another sentence; a name keeps its capital letter."""
+    words = sentence.rstrip(".")
+    return words[0].lower() + words[1:] if words.startswith(_OPENINGS) else words
+
 
 def follows(observed: Sequence[float], wanted: Sequence[float]) -> str:
     return f"Reads follow the weights: {_tenths(observed)} vs {_whole(wanted)}"

@@ -63,9 +63,13 @@ class OperationAnswer(TypedDict):
 
 
 class BackendAnswer(TypedDict):
-    """busy: why no operation can begin now, empty if one can. operation: the one under way here; latest ones first."""
+    """is_seen: whether a pgpool tells of it now. busy: why no operation can begin now, empty if one can.
+
+    operation: the one under way here; latest ones first.
+    """
 
     node: NodeAnswer
+    is_seen: bool
     busy: str
     operation: OperationAnswer | None
     operations: list[OperationAnswer]
@@ -79,11 +83,13 @@ class RiskAnswer(TypedDict):
     settled: str
 
 
-def backend_answer(*, cluster: Cluster, backend: Backend, caller: Caller) -> BackendAnswer:
+def backend_answer(*, cluster: Cluster, backend: Backend, caller: Caller, now: datetime) -> BackendAnswer:
     here = _whole(cluster.backend_operations.filter(node_id=backend.node_id)).order_by("-pk")[:_MOST_SHOWN]
     operations = [_answer(each, caller) for each in here]
+    node = node_answer(cluster=cluster, node_id=backend.node_id, now=now)
     return {
-        "node": node_answer(cluster=cluster, node_id=backend.node_id),
+        "node": node,
+        "is_seen": any(each["is_current"] for each in node["per_instance"]),
         "busy": _busy(cluster),
         "operation": next((each for each in operations if each["is_active"]), None),
         "operations": operations,

@@ -19,6 +19,7 @@ from apps.clusters.queries.revision_history import FileDiff, file_diff
 State = InstanceConfig.State
 OBSERVED = "Observe only: Lifeguard does not read its pgpool.conf."
 NOTHING_TO_ADOPT = "There is nothing to adopt: its file is the verified one."
+_UNDER_WAY = " is under way."
 NOTHING_TO_REVERT = "There is nothing to revert: its file is the verified one."
 
 
@@ -137,7 +138,7 @@ def _seen(instance: PgpoolInstance, rollout: Rollout | None) -> _Seen:
     if config is None or config.looked_at is None:
         return _Seen(instance, config, State.LOOKING, "It was not looked at yet.")
     if rollout is not None and rollout.finished_at is None:
-        return _Seen(instance, config, State.LOOKING, f"Rollout {rollout.pk} is under way.")
+        return _Seen(instance, config, State.LOOKING, f"Rollout {rollout.pk}{_UNDER_WAY}")
     if rollout is not None and rollout.finished_at is not None and rollout.finished_at > config.looked_at:
         return _Seen(instance, config, State.LOOKING, f"Rollout {rollout.pk} has just ended.")
     return _Seen(instance, config, config.state, config.reason if config.state == State.UNKNOWN else "")
@@ -208,8 +209,12 @@ def _sentence(state: str, seen: Sequence[_Seen]) -> str:
         first, *others = [one for one in seen if one.drifted]
         also = f"; also on {listed([one.instance.name for one in others])}" if others else ""
         return f"{drift_words.headline(first.instance.name, first.drifted)}{also}."
+    if state == State.UNKNOWN and all(one.reason == OBSERVED for one in seen):
+        return "The files of this cluster are not looked at: observe only."
     if state == State.UNKNOWN:
         return f"{listed([one.instance.name for one in seen if one.state == State.UNKNOWN])} cannot be compared."
+    if state == State.LOOKING and all(one.reason.endswith(_UNDER_WAY) for one in seen):
+        return "Files are not looked at while a rollout is under way."
     if state == State.LOOKING:
         return "Every pgpool is about to be looked at."
     return "Every pgpool's file and what it runs are as verified."

@@ -130,7 +130,6 @@ def _rounded(seen: Mapping[int, float]) -> dict[int, float]:
 def _row(backend: BackendFigures, weights: WeightsAnswer, wanted: Mapping[int, float]) -> EditorRow:
     node = str(backend["node_id"])
     share = (weights["shares"] or {}).get(node, backend["weight_share"] or 0.0)
-    first = next(iter(weights["per_instance"].values()), {})
     return {
         "node_id": backend["node_id"],
         "name": backend["name"],
@@ -138,7 +137,8 @@ def _row(backend: BackendFigures, weights: WeightsAnswer, wanted: Mapping[int, f
         "az": backend["az"],
         "status": backend["status"],
         "share": share,
-        "weight": (weights["weights"] or first).get(node, 0),
+        # Where the pgpools differ, there is no weight of all: their mean, to go on from.
+        "weight": round(share * 1000) if weights["weights"] is None else weights["weights"].get(node, 0),
         "percent": f"{wanted.get(backend['node_id'], share) * 100:.1f}".removesuffix(".0"),
         "note": _note(backend),
         "is_warning": backend["is_lagging"] or backend["status"] != "up",

@@ -4,11 +4,15 @@ from datetime import datetime
 from typing import TypedDict
 
 from apps.clusters.models import Cluster, NodeLatest
+from apps.clusters.queries.health import STALE_AFTER_S
 from apps.clusters.queries.sight import BackendSight, sight_of
 
 
 class InstanceView(TypedDict):
-    """A backend as one pgpool sees it; weight_share is null while all weights are 0."""
+    """A backend as one pgpool sees it; weight_share is null while all weights are 0.
+
+    is_current: false where that pgpool was not seen lately, so that this says nothing about now.
+    """
 
     instance: str
     status: str
@@ -19,6 +23,7 @@ class InstanceView(TypedDict):
     replication_delay_bytes: int | None
     replication_delay_s: float | None
     seen_at: datetime
+    is_current: bool
 
 
 class NodeAnswer(TypedDict):
@@ -50,15 +55,15 @@ class NodesAnswer(TypedDict):
 
 
 def nodes_answer(*, cluster: Cluster, now: datetime) -> NodesAnswer:
-    return {"nodes": [_node(one) for one in sight_of(cluster).backends], "at": now}
+    return {"nodes": [_node(one, now) for one in sight_of(cluster).backends], "at": now}
 
 
-def node_answer(*, cluster: Cluster, node_id: int) -> NodeAnswer:
+def node_answer(*, cluster: Cluster, node_id: int, now: datetime) -> NodeAnswer:
     """One backend that the cluster has."""
-    return next(_node(one) for one in sight_of(cluster).backends if one.backend.node_id == node_id)
+    return next(_node(one, now) for one in sight_of(cluster).backends if one.backend.node_id == node_id)
 
 
-def _node(one: BackendSight) -> NodeAnswer:
+def _node(one: BackendSight, now: datetime) -> NodeAnswer:
     backend, latest = one.backend, one.latest
     return {
         "node_id": backend.node_id,
@@ -78,11 +83,11 @@ def _node(one: BackendSight) -> NodeAnswer:
         "server_version": latest.server_version if latest else "",
         "answered_at": latest.answered_at if latest else None,
         "reason": latest.reason if latest else "not asked yet",
-        "per_instance": [_view(node) for node in one.nodes],
+        "per_instance": [_view(node, now) for node in one.nodes],
     }
 
 
-def _view(node: NodeLatest) -> InstanceView:
+def _view(node: NodeLatest, now: datetime) -> InstanceView:
     return {
         "instance": node.instance.name,
         "status": node.status,
@@ -93,6 +98,7 @@ def _view(node: NodeLatest) -> InstanceView:
         "replication_delay_bytes": node.replication_delay_bytes,
         "replication_delay_s": node.replication_delay_s,
         "seen_at": node.seen_at,
+        "is_current": (now - node.seen_at).total_seconds() <= STALE_AFTER_S,
     }
 
 

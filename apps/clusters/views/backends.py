@@ -45,7 +45,7 @@ def backend_now(request: HttpRequest, caller: Caller, slug: str, node_id: int) -
 def _shown(request: HttpRequest, caller: Caller, slug: str, node_id: int, template: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     backend = lookup.backend_of(cluster=cluster, node_id=node_id)
-    answer = backend_answer(cluster=cluster, backend=backend, caller=caller)
+    answer = backend_answer(cluster=cluster, backend=backend, caller=caller, now=timezone.now())
     return render(request, template, {**cluster_context(caller, cluster, "overview"), "answer": answer})
 
 

@@ -112,6 +112,13 @@ def test_of_several_addresses_the_one_that_got_further_than_tcp_is_told() -> Non
     assert "refused" not in trouble.reason
 
 
+def test_the_guess_of_libpq_is_left_out_of_the_reason() -> None:
+    text = 'connection to server at "127.0.0.1", port 9999 failed: Connection refused\n\tIs the server running on that '
+    trouble = trouble_of(f"{text}host and accepting TCP/IP connections?", PGPOOL, otherwise="tcp")
+
+    assert trouble.reason.endswith(" refuses connections (Connection refused)")
+
+
 def test_an_unknown_message_keeps_its_own_words_and_the_step_it_came_up_in() -> None:
     trouble = trouble_of("ERROR:  the moon is full", PGPOOL, otherwise="show")
 

@@ -55,7 +55,7 @@ def test_what_is_as_before_is_good() -> None:
             {"trips": (RoundTrips(100, 8.0), RoundTrips(30, 41.0))},
             "round trip 41.0 ms through pgpool-1, 8.0 ms before",
         ),
-        ("shares", {"reads": Reads(is_off=True, sentence="Reads are off.", missing=0)}, "Reads are off"),
+        ("shares", {"reads": Reads(is_off=True, sentence="Reads are off.", missing=0)}, "reads are off"),
     ],
 )
 def test_each_guard_sees_its_fault_and_only_that(guard: str, seen: dict[str, Any], text: str) -> None:
@@ -79,13 +79,18 @@ def test_each_guard_sees_its_fault_and_only_that(guard: str, seen: dict[str, Any
         (
             "shares",
             {"reads": Reads(is_off=False, sentence="Too little traffic.", missing=65)},
-            "Too little traffic; needs about 65 more sessions",
+            "too little traffic; needs about 65 more sessions",
         ),
-        ("shares", {"reads": Reads(False, "No reads yet.", None)}, "No reads yet; sessions are not counted"),
+        ("shares", {"reads": Reads(False, "No reads yet.", None)}, "no reads yet; sessions are not counted"),
+        (
+            "shares",
+            {"reads": Reads(False, "Pg2 gets 7 points more than its weight.", 12)},
+            "Pg2 gets 7 points more than its weight; needs about 12 more sessions",
+        ),
         (
             "shares",
             {"reads": Reads(False, "Reads are off.", 0, is_on_the_way=True)},
-            "Reads are off; nearer than before, as sessions that stay read on",
+            "reads are off; nearer than before, as sessions that stay read on",
         ),
     ],
 )
