@@ -111,6 +111,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/functions/", functions.functions, name="cluster-functions"),
     path("clusters/<slug:slug>/functions/now/", functions.functions_now, name="cluster-functions-now"),
     path("clusters/<slug:slug>/functions/survey/", functions.functions_survey, name="cluster-functions-survey"),
+    path("clusters/<slug:slug>/functions/draft/", functions.functions_draft, name="cluster-functions-draft"),
     path("registry/", registry.registry_page, name="registry"),
     path("registry/export/", registry.registry_export_file, name="registry-export"),
     path("registry/import/", registry.registry_import_file, name="registry-import"),

@@ -80,7 +80,7 @@ def test_what_only_shows_something_takes_no_form(cluster, client_for):
     forms += ("stop/", "allow/", "observe/", "import/", "survey/", "adopt/", "revert/", "each/")
     forms += ("forget/", "apply/", "dismiss/")
     forms += ("attach/", "detach/", "drain/", "go-on/")
-    forms += ("draft/parameter/", "draft/drop/", "discard/", "roll-out/", "looked-at/")
+    forms += ("draft/parameter/", "draft/drop/", "discard/", "roll-out/", "looked-at/", "functions/draft/")
 
     shown = [address for address in addresses("o/<slug:organisation>/") if not address.endswith(forms)]
     assert len(shown) >= 12

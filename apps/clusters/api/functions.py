@@ -8,10 +8,13 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
-from apps.clusters.api import shapes
-from apps.clusters.api.inputs import StrictSerializer
+from apps.clusters.api import refusals, shapes
+from apps.clusters.api.drafts import IF_MATCH, answered, expected_versions
+from apps.clusters.api.inputs import StrictBoolean, StrictSerializer
+from apps.clusters.control import function_draft
 from apps.clusters.control.function_survey import SurveyRefused, request_survey
 from apps.clusters.queries import lookup
+from apps.clusters.queries.drafts import DraftAnswer
 from apps.clusters.queries.functions import (
     DEFAULT_DATABASE,
     FunctionsAnswer,
@@ -32,6 +35,36 @@ class FunctionsView(APIView):
         """What the newest survey found: functions that are marked wrong, and the write_function_list that helps."""
         cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
         return Response(functions_answer(cluster=cluster))
+
+
+class FunctionDraftInput(StrictSerializer):
+    empties_read_only = StrictBoolean(
+        required=False, default=False, help_text="empty read_only_function_list too, where it is not: it goes first"
+    )
+
+
+class FunctionDraftView(APIView):
+    @extend_schema(
+        operation_id="clusters_functions_draft",
+        parameters=[IF_MATCH],
+        request=FunctionDraftInput,
+        responses=shapes.answer(DraftAnswer, 400, 404, 409, 412),
+    )
+    def post(self, request: Request, slug: str) -> Response:
+        """Put what the newest survey proposes into your draft, behind what each pgpool's lists name already."""
+        caller = caller_of(request)
+        cluster = lookup.cluster_of(caller=caller, slug=slug)
+        form = FunctionDraftInput(data=request.data)
+        form.is_valid(raise_exception=True)
+        with refusals.as_problems():
+            draft = function_draft.add_to_draft(
+                caller=caller,
+                cluster=cluster,
+                empties_read_only=form.validated_data["empties_read_only"],
+                expected=expected_versions(request),
+                now=timezone.now(),
+            )
+        return answered(cluster, draft)
 
 
 class FunctionSurveyView(APIView):

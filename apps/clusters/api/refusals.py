@@ -5,7 +5,15 @@ from contextlib import contextmanager
 
 from rest_framework.exceptions import ValidationError
 
-from apps.clusters.control import drafts, drift_changes, parameter_change, rollout_holds, rollouts, weight_change
+from apps.clusters.control import (
+    drafts,
+    drift_changes,
+    function_draft,
+    parameter_change,
+    rollout_holds,
+    rollouts,
+    weight_change,
+)
 from apps.clusters.control.backend_operations import OperationInvalid, OperationRefused
 from apps.clusters.control.writes import NotAllowed
 from apps.clusters.domain.rollout_waves import PlanError
@@ -16,6 +24,7 @@ from controlplane.problems import Problem
 # What cannot be done as things stand: the type of the problem and its title, the narrower kind first.
 _CONFLICTS: Mapping[type[Exception], tuple[str, str]] = {
     drafts.NothingDrafted: ("draft-empty", "There is nothing in this draft"),
+    function_draft.NothingProposed: ("nothing-proposed", "There is no list of functions to draft"),
     drift_changes.DriftRefused: ("drift-refused", "This cannot be done about the drift now"),
     weight_change.WeightsRefused: ("weights-refused", "These weights cannot be rolled out"),
     rollout_holds.PauseRefused: ("rollout-refused", "This is not possible now"),

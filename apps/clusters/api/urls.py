@@ -90,6 +90,7 @@ urlpatterns = [
     path("observe-only/", writes.OrganisationObserveView.as_view(), name="api-organisation-observe-only"),
     path("clusters/<slug:slug>/functions/", functions.FunctionsView.as_view(), name="api-functions"),
     path("clusters/<slug:slug>/functions/survey/", functions.FunctionSurveyView.as_view(), name="api-functions-survey"),
+    path("clusters/<slug:slug>/functions/draft/", functions.FunctionDraftView.as_view(), name="api-functions-draft"),
     path("clusters-registry/", registry.RegistryView.as_view(), name="api-registry"),
     path("writes-allowed/", writes.WritesAllowedView.as_view(), name="api-writes-allowed"),
     path("rollouts/<int:pk>/pause/", weights.PauseView.as_view(), name="api-rollout-pause"),

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -12,8 +13,11 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
+from apps.clusters.control import draft_rows, function_draft
 from apps.clusters.control.function_survey import LONGEST_DATABASE, SurveyRefused, request_survey
+from apps.clusters.control.parameter_change import ParametersRefused
 from apps.clusters.forms import fields
+from apps.clusters.forms.refusals import sentence
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.queries.functions import DEFAULT_DATABASE, functions_answer
@@ -52,6 +56,24 @@ def functions_survey(request: HttpRequest, caller: Caller, slug: str) -> HttpRes
     return see_other("cluster-functions", organisation=caller.organisation.slug, slug=slug)
 
 
+@require_POST
+@page(Role.OPERATOR)
+def functions_draft(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """What the newest survey proposes, as part of the caller's draft."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    try:
+        function_draft.add_to_draft(
+            caller=caller,
+            cluster=cluster,
+            empties_read_only="empties_read_only" in request.POST,
+            now=timezone.now(),
+        )
+    except (function_draft.NothingProposed, ParametersRefused) as error:
+        messages.warning(request, sentence(str(error)))
+        return see_other("cluster-functions", organisation=caller.organisation.slug, slug=slug)
+    return see_other("cluster-draft", organisation=caller.organisation.slug, slug=slug)
+
+
 def _page(
     request: HttpRequest,
     caller: Caller,
@@ -62,9 +84,13 @@ def _page(
 ) -> HttpResponse:
     answer = functions_answer(cluster=cluster)
     database = answer["latest"]["database"] if answer["latest"] else DEFAULT_DATABASE
+    lists = function_draft.propose(cluster=cluster, draft=draft_rows.find(caller, cluster))
     context = {
         **cluster_context(caller, cluster, "functions"),
         **answer,
+        "lists": lists,
+        "read_only_lists": [one for one in lists if one["read_only"]],
+        "not_read": [one for one in lists if one["proposed"] is None],
         "form": SurveyForm(initial={"database": database}),
         **(extra or {}),
     }
