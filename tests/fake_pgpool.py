@@ -71,6 +71,7 @@ class FakePgpool:
         self.sessions_ended = 0
         self.clients: list[FakeClient] = []
         self.received: list[str] = []
+        self.watchdog: bytes | None = None
         self.reload_count = 0
         self.host = "127.0.0.1"
         self.port = 0
@@ -302,22 +303,33 @@ class FakePgpool:
             elif kind == b"Z":
                 self.reload()
                 writer.write(message(b"z", b"CommandComplete\0"))
-            elif kind == b"L":
-                writer.write(message(b"l", f"CommandComplete\0{len(self.backends)}\0".encode()))
-            elif kind == b"N":
-                count = int(self.values["num_init_children"])
-                pids = "".join(f"{1000 + number}\0" for number in range(count))
-                writer.write(message(b"n", f"CommandComplete\0{count}\0{pids}".encode()))
-            elif kind == b"I":
-                writer.write(self._pcp_node(int(payload.rstrip(b"\0"))))
-            elif kind in (b"C", b"D"):
-                writer.write(self._brought(int(payload.rstrip(b"\0")), is_attach=kind == b"C"))
+            else:
+                writer.write(self._pcp_answer(kind, payload))
             await writer.drain()
+
+    def _pcp_answer(self, kind: bytes, payload: bytes) -> bytes:
+        if kind == b"L":
+            return message(b"l", f"CommandComplete\0{len(self.backends)}\0".encode())
+        if kind == b"N":
+            count = int(self.values["num_init_children"])
+            pids = "".join(f"{1000 + number}\0" for number in range(count))
+            return message(b"n", f"CommandComplete\0{count}\0{pids}".encode())
+        if kind == b"I":
+            return self._pcp_node(int(payload.rstrip(b"\0")))
+        if kind in (b"C", b"D"):
+            return self._brought(int(payload.rstrip(b"\0")), is_attach=kind == b"C")
+        return self._watchdog_told() if kind == b"W" else b""
 
     def _pcp_proof(self, salt: bytes) -> bytes:
         user = self.pcp_username.encode()
         proof = md5(md5(md5(self.pcp_password.encode()) + user) + salt)
         return user + b"\0" + proof + b"\0"
+
+    def _watchdog_told(self) -> bytes:
+        """watchdog: the payload of a captured answer; none runs without."""
+        if self.watchdog is None:
+            return error("PCP: informing watchdog info failed", detail="watchdog is not enabled")
+        return message(b"w", self.watchdog)
 
     def _brought(self, node_id: int, *, is_attach: bool) -> bytes:
         """Attach takes any number without a word; detach refuses what is not up, as a real one does."""

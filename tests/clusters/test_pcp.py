@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.clusters.outside.pcp import PcpAddress, PcpError, node_info, process_count, reload_config
+from apps.clusters.outside.pcp import PcpAddress, PcpError, node_info, process_count, reload_config, watchdog
 from tests.fake_pgpool import FakePgpool
 
 SLACK_S = 10.0
@@ -165,3 +165,23 @@ async def test_a_closed_port_is_a_tcp_failure() -> None:
 
     assert caught.value.step == "tcp"
     assert "pcp_listen_addresses" in caught.value.fix
+
+
+async def test_the_watchdog_tells_of_all_pgpools_and_its_absence_is_no_error(pgpool: FakePgpool) -> None:
+    told = (CAPTURED / "pgpool-4.3.5" / "watchdog" / "one-stopped.pgpool-1.message").read_bytes()
+    off = await watchdog(address_of(pgpool), deadline_s=SLACK_S)
+    pgpool.watchdog = told.removeprefix(b"w ")
+
+    on = await watchdog(address_of(pgpool), deadline_s=SLACK_S)
+
+    assert off is None
+    assert on is not None
+    assert [node.state for node in on.nodes] == ["leader", "standby", "shutdown"]
+
+
+@pytest.mark.parametrize("broken", [b"CommandComplete\0", b"CommandComplete\0{}\0", b"", b"CommandComplete\0[]"])
+async def test_a_watchdog_that_tells_nonsense_is_an_error(pgpool: FakePgpool, broken: bytes) -> None:
+    pgpool.watchdog = broken
+
+    with pytest.raises(PcpError, match="in a way no known version does"):
+        await watchdog(address_of(pgpool), deadline_s=SLACK_S)

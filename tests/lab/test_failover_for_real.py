@@ -1,6 +1,7 @@
 """The primary dies under pgpools that watch each other: one event, unbroken series, weights that follow the roles."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -11,7 +12,9 @@ from django.utils import timezone
 from apps.accounts.access import Caller
 from apps.clusters.control import role_weights, rollouts
 from apps.clusters.models import Cluster, ClusterEvent, NodeSample, RoleProposal
+from apps.clusters.polling import watchdog_watch
 from apps.clusters.queries.disagreements import disagreements_answer
+from apps.clusters.queries.watchdog import WatchdogAnswer
 from deploy.lab import Lab, promotion
 from tests.clusters.polling_scene import watching
 from tests.lab.registered import register_lab
@@ -39,13 +42,16 @@ def read_counts(cluster: Cluster, node_id: int) -> list[int]:
 
 
 def test_a_standby_that_is_promoted_is_one_event_and_the_weights_follow(
-    trio: Lab, settings: Any, wait_until: Callable[..., None]
+    trio: Lab, settings: Any, wait_until: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(watchdog_watch, "EVERY_S", 1.0)
     cluster, caller = register_lab(trio, settings)
     wish = {"primary_share": 0, "applies_itself": False, "pause_s": 600}
     role_weights.keep(caller=caller, cluster=cluster, now=timezone.now(), **wish)
     with watching():
         wait_until(lambda: Cluster.objects.get().primary_node_id == 0, "pg1 is known as the primary")
+        wait_until(lambda: watched_by_all(cluster) == {"leader": 3, "standby": 6}, "the watchdogs agree")
+        assert watched(cluster)["sentence"].startswith("pgpool-1 leads, and 3 of 3 pgpools are alive, of which 2")
 
         promoted = promotion.fail_over(trio)
         wait_until(lambda: Cluster.objects.get().primary_node_id == promoted.node_id, "the promotion is seen")
@@ -53,16 +59,40 @@ def test_a_standby_that_is_promoted_is_one_event_and_the_weights_follow(
         sampled = len(read_counts(cluster, promoted.node_id))
         wait_until(lambda: len(read_counts(cluster, promoted.node_id)) > sampled, "its series goes on")
         roll_out(cluster, caller)
+        shown = [[float(row["lb_weight"]) for row in trio.pgpools.nodes(each)] for each in trio.plan.pgpools]
+        kill_all_but_the_leader(trio, cluster)
+        missing = ("watchdog quorum", "pgpool-2 and pgpool-3")
+        wait_until(lambda: missing in wrong_of(cluster).items(), "the quorum is missed")
 
+    assert shown == [[0.5, 0.0, 0.5]] * 3
     events = ClusterEvent.objects.filter(cluster=cluster, kind="role")
     assert [each.title for each in events] == ["pg2 was promoted; the primary was pg1"]
     assert all(earlier <= later for earlier, later in pairwise(read_counts(cluster, promoted.node_id)))
-    shown = [[float(row["lb_weight"]) for row in trio.pgpools.nodes(each)] for each in trio.plan.pgpools]
-    assert shown == [[0.5, 0.0, 0.5]] * 3
 
 
 def is_agreed(cluster: Cluster) -> bool:
     return disagreements_answer(cluster=cluster, now=timezone.now())["state"] == "agree"
+
+
+def watched(cluster: Cluster) -> WatchdogAnswer:
+    return disagreements_answer(cluster=cluster, now=timezone.now())["watchdog"]
+
+
+def watched_by_all(cluster: Cluster) -> Counter[str | None]:
+    """How often each state is told, once all three watchdogs tell something."""
+    return Counter(cell["state"] for cell in watched(cluster)["cells"] if cell["is_current"])
+
+
+def wrong_of(cluster: Cluster) -> dict[str, str]:
+    findings = disagreements_answer(cluster=cluster, now=timezone.now())["findings"]
+    return {each["about"]: each["who_is_wrong"] for each in findings}
+
+
+def kill_all_but_the_leader(trio: Lab, cluster: Cluster) -> None:
+    leader = watched(cluster)["views"][0]["leader"]
+    for name in ("pgpool-2", "pgpool-3"):
+        assert name != leader  # pgpool-1 has the highest priority
+        trio.kill(name)
 
 
 def roll_out(cluster: Cluster, caller: Caller) -> None:

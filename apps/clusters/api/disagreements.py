@@ -16,6 +16,9 @@ class DisagreementsView(APIView):
         operation_id="clusters_disagreements", responses=shapes.answer(disagreements.DisagreementsAnswer, 404)
     )
     def get(self, request: Request, slug: str) -> Response:
-        """Every pgpool's view of every backend beside PostgreSQL's own truth; who is wrong and what to do."""
+        """Every pgpool's view of every backend beside PostgreSQL's own truth; who is wrong and what to do.
+
+        With the watchdog's view of every pgpool beside who answers Lifeguard.
+        """
         cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
         return Response(disagreements.disagreements_answer(cluster=cluster, now=timezone.now()))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Field = Literal["status", "role", "weight", "delay"]
+Field = Literal["status", "role", "weight", "delay", "watchdog"]
 
 UP = frozenset({"up", "waiting"})
 NOBODY_KNOWS = "not known"

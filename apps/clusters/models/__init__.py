@@ -6,7 +6,7 @@ from apps.clusters.models.draft import ConfigDraft
 from apps.clusters.models.event import ClusterEvent
 from apps.clusters.models.function_survey import FunctionSurvey
 from apps.clusters.models.instance_config import InstanceConfig
-from apps.clusters.models.latest import BackendLatest, InstanceLatest, NodeLatest
+from apps.clusters.models.latest import BackendLatest, InstanceLatest, NodeLatest, WatchdogLatest
 from apps.clusters.models.pending_restart import PendingRestart
 from apps.clusters.models.registry import Backend, Cluster, PgpoolInstance
 from apps.clusters.models.revision import ConfigRevision, RevisionFile
@@ -43,5 +43,6 @@ __all__ = [
     "RolloutStep",
     "Shard",
     "SshKey",
+    "WatchdogLatest",
     "WritesSwitch",
 ]

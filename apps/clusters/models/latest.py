@@ -116,3 +116,25 @@ class BackendLatest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.backend_id} {self.reason or 'answers'}"
+
+
+class WatchdogLatest(models.Model):
+    """What the watchdog of one pgpool told of all pgpools, by PCP."""
+
+    class State(models.TextChoices):
+        ON = "on", "on"
+        OFF = "off", "off"  # use_watchdog = off
+        UNKNOWN = "unknown", "unknown"  # `reason` says why it told nothing
+
+    instance = models.OneToOneField(PgpoolInstance, on_delete=models.CASCADE, primary_key=True, related_name="watchdog")
+    asked_at = models.DateTimeField(help_text="latest attempt")
+    state = models.CharField(max_length=8, choices=State.choices)
+    since = models.DateTimeField(help_text="when this was told first, without a change or a silence since")
+    reason = models.TextField(blank=True, help_text="why it told nothing, and what mends it")
+    told = models.JSONField(default=dict, help_text="as domain.watchdog.Watchdog; what it told before, while unknown")
+
+    class Meta:
+        db_table = "clusters_watchdog_latest"
+
+    def __str__(self) -> str:
+        return f"{self.instance_id} {self.state}"

@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from apps.clusters.domain.watchdog import Watchdog, WatchdogUnreadable
+from apps.clusters.domain.watchdog import parse as parse_watchdog
 from apps.clusters.outside.sockets import DeadlinePassed, Step, Unreachable, by_deadline, close_stream, open_tcp
 
 Answer = TypeVar("Answer")
@@ -85,6 +87,21 @@ async def process_count(address: PcpAddress, *, deadline_s: float) -> int:
     return await _within(address, ask, deadline_s=deadline_s)
 
 
+async def watchdog(address: PcpAddress, *, deadline_s: float) -> Watchdog | None:
+    """What the watchdog of this pgpool says of all of them; None where none runs. Raises PcpError."""
+
+    async def ask(talk: _Talk) -> Watchdog | None:
+        try:
+            fields = await talk.ask(b"W", _text("-1"), b"w")  # -1: of all
+        except _Refused as error:
+            if "not enabled" not in str(error):
+                raise
+            return None
+        return parse_watchdog(fields[1] if len(fields) > 1 else "")
+
+    return await _within(address, ask, deadline_s=deadline_s)
+
+
 async def reload_config(address: PcpAddress, *, deadline_s: float) -> None:
     """Let this pgpool read its file again. Raises PcpError.
 
@@ -143,6 +160,8 @@ async def _within(address: PcpAddress, ask: Callable[[_Talk], Awaitable[Answer]]
         if at[0] == "authenticate":
             fix = f"Line in pcp.conf of this pgpool: {address.username}:<output of pg_md5 PASSWORD>"
         raise PcpError(at[0], f"{where} refused: {error}", fix) from error
+    except WatchdogUnreadable as error:
+        raise PcpError(at[0], f"{where}: {error}") from error
     except (_NotPcp, OSError, EOFError) as error:
         reason = str(error) if isinstance(error, _NotPcp) else "closed the connection"
         raise PcpError(at[0], f"{where} {reason}", "Check that this is pcp_port, not port.") from error

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.show_rows import PoolNode, PoolProcess, ShowRowError
@@ -12,6 +13,7 @@ from apps.clusters.polling.readings import InstanceReading, NodeReading, PoolSet
 from apps.clusters.polling.registry import WatchedInstance
 from apps.clusters.polling.session_count import TOO_OLD, SessionCounter
 from apps.clusters.polling.shows import CheapShows, cheap_shows, pool_nodes, pool_settings
+from apps.clusters.polling.watchdog_watch import WatchdogWatch
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +37,7 @@ class InstanceWatch:
         self.instance = instance
         self._fast = KeptSession(instance.address)
         self._slow = KeptSession(instance.address)
+        self._watchdog = WatchdogWatch()
         self._counter = SessionCounter(total=sessions_before)
         self._asking: asyncio.Task[InstanceReading] | None = None
         self._asking_slowly: asyncio.Task[tuple[PoolNode, ...]] | None = None
@@ -48,6 +51,11 @@ class InstanceWatch:
 
     async def look(self, *, pool_nodes_every_s: float, reread_settings: bool = False) -> InstanceReading:
         """The state of the pgpool now. reread_settings: its file may just have changed."""
+        told = self._watchdog.look(self.instance.pcp)
+        reading = await self._look(pool_nodes_every_s, reread_settings=reread_settings)
+        return replace(reading, watchdog=told)
+
+    async def _look(self, pool_nodes_every_s: float, *, reread_settings: bool) -> InstanceReading:
         loop = asyncio.get_running_loop()
         is_late = self._asking is not None
         if self._asking is None:
@@ -76,6 +84,7 @@ class InstanceWatch:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._fast.close()
         await self._slow.close()
+        await self._watchdog.close()
 
     @property
     def _where(self) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.show_rows import PoolNode
+from apps.clusters.domain.watchdog import Watchdog
 from apps.clusters.outside.backend_client import BackendFacts
 from apps.clusters.outside.pcp import PcpNode
 
@@ -46,11 +47,19 @@ class NodeReading:
 
 
 @dataclass(frozen=True)
+class WatchdogReading:
+    """What a pgpool told of the watchdog. watchdog None: none runs there, or nothing is known for the reason given."""
+
+    watchdog: Watchdog | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
 class InstanceReading:
     """pool_nodes: the rows of SHOW POOL_NODES where they are new; weights: the latest known lb_weight by node_id.
 
     addresses: node_id -> where this pgpool reaches the backend; empty while it has not shown it. pcp_nodes: what PCP
-    tells of the backends while SQL does not.
+    tells of the backends while SQL does not. watchdog: where it was asked since the look before.
     """
 
     instance_id: int
@@ -69,6 +78,7 @@ class InstanceReading:
     settings: PoolSettings | None = None
     addresses: Mapping[int, Address] = field(default_factory=dict)
     pcp_nodes: tuple[PcpNode, ...] = ()
+    watchdog: WatchdogReading | None = None
 
     @property
     def is_answering(self) -> bool:

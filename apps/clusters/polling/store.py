@@ -22,6 +22,7 @@ from apps.clusters.polling.points import Points, PointsMessage, points_of
 from apps.clusters.polling.readings import BackendReading, InstanceReading, PoolSettings, Tick
 from apps.clusters.polling.registry import WatchedCluster
 from apps.clusters.polling.running_values import note_running
+from apps.clusters.polling.watchdog_told import note_watchdogs
 from apps.live import events
 
 
@@ -44,6 +45,7 @@ def store(*, cluster: WatchedCluster, tick: Tick, memory: ClusterMemory, lease: 
         _rewrite(cluster, tick, lags, memory, lease)
         _note_settings(cluster, tick.instances)
         note_running(tick)
+        note_watchdogs(tick)
         _write_events(cluster, tick, found)
         _tell(cluster, tick, lease, points, found)
 

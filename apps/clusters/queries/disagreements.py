@@ -11,6 +11,7 @@ from apps.clusters.models import BackendLatest, Cluster, NodeLatest, Rollout
 from apps.clusters.queries.confirmed_weights import just_read_back, revision_in_force
 from apps.clusters.queries.health import STALE_AFTER_S
 from apps.clusters.queries.sight import BackendSight, InstanceSight, Sight, sight_of
+from apps.clusters.queries.watchdog import WatchdogAnswer, watchdog_answer
 
 # SHOW pool_nodes is asked every 30 s, and takes up to 12 s where a backend is frozen.
 FIGURES_STALE_AFTER_S = 60
@@ -71,7 +72,10 @@ class FindingAnswer(TypedDict):
 
 
 class DisagreementsAnswer(TypedDict):
-    """state: agree, disagree, stale (nobody is seen now) or collecting (nobody was asked yet)."""
+    """state: agree, disagree, stale (nobody is seen now) or collecting (nobody was asked yet).
+
+    findings: about backends, and then about the watchdog. watchdog: its own view of the pgpools.
+    """
 
     state: str
     sentence: str
@@ -80,6 +84,7 @@ class DisagreementsAnswer(TypedDict):
     backends: list[BackendRow]
     cells: list[Cell]
     findings: list[FindingAnswer]
+    watchdog: WatchdogAnswer
 
 
 def disagreements_answer(*, cluster: Cluster, now: datetime) -> DisagreementsAnswer:
@@ -87,7 +92,8 @@ def disagreements_answer(*, cluster: Cluster, now: datetime) -> DisagreementsAns
     columns = [_column(one, now) for one in sight.instances]
     current = {each["name"] for each in columns if each["is_current"]}
     seen = _seen(sight, current, now)
-    found = disagreements.find(seen) if seen.views else []
+    watchdog, about_pgpools = watchdog_answer(sight=sight, now=now)
+    found = [*(disagreements.find(seen) if seen.views else []), *about_pgpools]
     state = _state(sight, current, found)
     return {
         "state": state,
@@ -101,6 +107,7 @@ def disagreements_answer(*, cluster: Cluster, now: datetime) -> DisagreementsAns
             for one in sight.instances
         ],
         "findings": [_finding(each) for each in found],
+        "watchdog": watchdog,
     }
 
 
@@ -202,7 +209,7 @@ def _wanted(cluster: Cluster) -> Wanted | None:
 def _state(sight: Sight, current: set[str], found: Sequence[Finding]) -> str:
     if not any(one.latest for one in sight.instances):
         return "collecting"
-    if not current:
+    if not current and not found:
         return "stale"
     return "disagree" if found else "agree"
 
@@ -268,7 +275,9 @@ def _cell(
         "seen_at": node.seen_at if node else None,
         "is_current": is_current,
         "figures_are_current": is_current and node is not None and _has_current_figures(node, now),
-        "disputed": sorted({f.field for f in found if name in f.pgpools and f.node_id in (None, node_id)}),
+        "disputed": sorted(
+            {f.field for f in found if name in f.pgpools and f.node_id in (None, node_id) and f.field != "watchdog"}
+        ),
     }
 
 
