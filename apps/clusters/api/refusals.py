@@ -15,6 +15,7 @@ from apps.clusters.control import (
     weight_change,
 )
 from apps.clusters.control.backend_operations import OperationInvalid, OperationRefused
+from apps.clusters.control.program_parameters import NeedsAdmin
 from apps.clusters.control.writes import NotAllowed
 from apps.clusters.domain.rollout_waves import PlanError
 from apps.clusters.domain.weights import WeightError
@@ -61,6 +62,9 @@ def as_problems() -> Iterator[None]:
         raise Problem("rollout-running", 409, "A rollout is running", str(error), rollout=error.rollout_id) from error
     except NotAllowed as error:
         raise Problem(error.kind, 409, "Nothing may be written now", str(error)) from error
+    except NeedsAdmin as error:
+        facts = {"parameters": list(error.names), "instances": list(error.instances)}
+        raise Problem("needs-admin", 403, "This needs the role admin", str(error), **facts) from error
     except tuple(_CONFLICTS) as error:
         slug, title = next(words for kind, words in _CONFLICTS.items() if isinstance(error, kind))
         raise Problem(slug, 409, title, str(error)) from error

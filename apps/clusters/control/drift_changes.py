@@ -12,7 +12,7 @@ from django.db import transaction
 from apps.accounts.access import Caller
 from apps.clusters.control import adoptable, deliveries, revisions, rollout_rows, whole_files
 from apps.clusters.control.revisions import ConfigUnusable, LiveConfig, NewFile, WeightsRefused
-from apps.clusters.control.verified_files import VerifiedFile, as_first_found, verified_files
+from apps.clusters.control.verified_files import VerifiedFile, measured_against
 from apps.clusters.domain import pgpool_conf
 from apps.clusters.models import Cluster, ConfigRevision, InstanceConfig, PgpoolInstance, Rollout
 from apps.clusters.outside.delivery import (
@@ -100,7 +100,7 @@ def _request(
     instances = chosen(cluster, names)
     with rollout_rows.one_at_a_time(cluster), transaction.atomic():
         rollout_rows.hold(cluster)
-        verified = known_files(instances)
+        verified = measured_against(instances)
         comparable = [instance for instance in instances if instance.pk in verified]
         new = files(comparable, verified)
         if not new:
@@ -123,13 +123,6 @@ def chosen(cluster: Cluster, names: Collection[str]) -> list[PgpoolInstance]:
     if (names and observed) or not writable:
         raise revisions.ObserveOnly([each.name for each in observed])
     return writable
-
-
-def known_files(instances: Collection[PgpoolInstance]) -> dict[int, VerifiedFile]:
-    """Instance id -> what drift is measured against: what was verified there, else what was found there first."""
-    configs = InstanceConfig.objects.filter(instance__in=instances)
-    first = {config.pk: as_first_found(config.pk, config.first_text) for config in configs if config.first_text}
-    return {**first, **verified_files(instances)}
 
 
 def read_raw(instance: PgpoolInstance) -> LiveFile:

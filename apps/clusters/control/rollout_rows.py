@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
-from apps.clusters.control import backend_operation_rows, writes
+from apps.clusters.control import backend_operation_rows, program_parameters, writes
 from apps.clusters.domain import rollout_plan
 from apps.clusters.domain.rollout_plan import RolloutView, StepView
 from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Plan, plan_as_json, stored_plan
@@ -89,7 +89,10 @@ def create(
     rollback_of: Rollout | None = None,
     plan: Plan = ONE_BY_ONE,
 ) -> Rollout:
-    """A rollout of the revision with a step for each of its files, in the transaction that is open."""
+    """A rollout of the revision with a step for each of its files, in the transaction that is open.
+
+    Raises program_parameters.NeedsAdmin.
+    """
     rollout = Rollout.objects.create(
         cluster=cluster,
         revision=revision,
@@ -106,6 +109,8 @@ def create(
         )
         for position, file in enumerate(files)
     )
+    # With its steps it is no file of the registration, which would count as verified.
+    program_parameters.refuse_unless_admin(caller, revision)
     _give_up_restoring(rollout)
     _record(caller, rollout, weights_before)
     title = f"revision {revision.number} requested by {rollout.requested_by_name}"

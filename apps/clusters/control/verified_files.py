@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef
 
 from apps.clusters.control import whole_files
 from apps.clusters.control.revisions import sha256_of
-from apps.clusters.models import ConfigRevision, PgpoolInstance, RevisionFile, RolloutStep
+from apps.clusters.models import ConfigRevision, InstanceConfig, PgpoolInstance, RevisionFile, RolloutStep
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,13 @@ def _put_back(verified: Mapping[int, VerifiedFile]) -> dict[int, VerifiedFile]:
         text = whole_files.way_back(file)
         found[before.instance_id] = replace(before, text=text, sha256=sha256_of(text))
     return found
+
+
+def measured_against(instances: Collection[PgpoolInstance]) -> dict[int, VerifiedFile]:
+    """Instance id -> what drift is measured against: what was verified there, else what was found there first."""
+    configs = InstanceConfig.objects.filter(instance__in=instances).defer("file_text")
+    first = {config.pk: as_first_found(config.pk, config.first_text) for config in configs if config.first_text}
+    return {**first, **verified_files(instances)}
 
 
 def as_first_found(instance_id: int, text: str) -> VerifiedFile:

@@ -9,7 +9,8 @@ from django.db.models import QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.control import drift_changes, writes
+from apps.clusters.control import writes
+from apps.clusters.control.verified_files import measured_against
 from apps.clusters.domain import drift_words
 from apps.clusters.domain.drift_words import StoredDifference
 from apps.clusters.domain.routing_words import listed
@@ -237,7 +238,7 @@ def _difference(one: _Seen, found: StoredDifference) -> DriftDifference:
 def drift_diffs(*, cluster: Cluster, names: Collection[str], is_revert: bool) -> list[FileDiff]:
     """The files that differ, line by line as they were found latest: what adopting takes in, or reverting writes."""
     instances = [one for one in _instances(cluster) if not names or one.name in names]
-    verified = drift_changes.known_files(instances)
+    verified = measured_against(instances)
     found = []
     for config in InstanceConfig.objects.filter(instance__in=instances, is_other_text=True).order_by("instance__name"):
         if config.pk in verified:
