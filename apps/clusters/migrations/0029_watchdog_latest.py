@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("clusters", "0027_ssh_key_of_organisation"),
+        ("clusters", "0028_draft_version"),
     ]
 
     operations = [
