@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apps.clusters.control import rollout_actions, rollout_holds, rollout_rows
-from apps.clusters.models import ClusterEvent, InstanceLatest, NodeLatest, Rollout, RolloutLog
+from apps.clusters.models import BackendLatest, ClusterEvent, InstanceLatest, NodeLatest, Rollout, RolloutLog
 from tests.clusters.rollout_scene import OLD_WEIGHTS, Clock, Scene, scene
 from tests.clusters.seen_cluster import poll
 
@@ -41,12 +41,19 @@ def held(pair: Scene, clock: Clock, plan: dict[str, Any] = PLAN) -> Rollout:
     return rollout
 
 
+def polled_again(clock: Clock) -> None:
+    """Every pgpool and backend was asked just now, and nothing has changed."""
+    InstanceLatest.objects.update(polled_at=clock.now)
+    BackendLatest.objects.update(polled_at=clock.now)
+
+
 def test_what_stays_good_goes_on(pair: Scene) -> None:
     clock = Clock()
     rollout = held(pair, clock)
 
     for _ in range(3):
         clock.sleep(25)
+        polled_again(clock)
         pair.advance(rollout, clock=clock)
 
     assert rollout.state == "verified"
@@ -101,3 +108,36 @@ def test_too_little_traffic_pauses_it_and_a_person_lets_it_go_on(pair: Scene) ->
     pair.advance(rollout, clock=clock)
 
     assert rollout.state == "verified"
+
+
+@pytest.mark.parametrize("polled_until_s", [0, 30])
+def test_where_nobody_polls_nothing_is_good_and_it_pauses(pair: Scene, polled_until_s: int) -> None:
+    """The pollers died before the hold began, or amid it."""
+    clock = Clock()
+    rollout = held(pair, clock)
+
+    if polled_until_s:
+        clock.sleep(polled_until_s)
+        polled_again(clock)
+    clock.sleep(61 - polled_until_s)
+    pair.advance(rollout, clock=clock)
+
+    assert (rollout.state, pair.states(rollout)) == ("paused", ["verified", "pending"])
+    assert rollout.pause_reason == (
+        "Too little was seen to say that it is good: pgpool-1, pgpool-2, pg1, pg2, pg3 were not polled since, or not "
+        "lately; pg2, pg3 were not polled since, or not lately; pgpool-1 was not polled since, or not lately."
+    )
+
+
+def test_a_single_pgpool_that_is_not_polled_is_named(pair: Scene) -> None:
+    clock = Clock()
+    rollout = held(pair, clock)
+    clock.sleep(61)
+    polled_again(clock)
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(polled_at=clock.now - timedelta(seconds=50))
+
+    pair.advance(rollout, clock=clock)
+
+    assert rollout.pause_reason == (
+        "Too little was seen to say that it is good: pgpool-2 was not polled since, or not lately."
+    )

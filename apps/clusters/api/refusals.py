@@ -60,14 +60,18 @@ def as_problems() -> Iterator[None]:
         raise Problem("draft-changed", 412, "The draft was changed meanwhile", str(error), **facts) from error
     except weight_change.RolloutRunning as error:
         raise Problem("rollout-running", 409, "A rollout is running", str(error), rollout=error.rollout_id) from error
-    except NotAllowed as error:
-        raise Problem(error.kind, 409, "Nothing may be written now", str(error)) from error
-    except NeedsAdmin as error:
-        facts = {"parameters": list(error.names), "instances": list(error.instances)}
-        raise Problem("needs-admin", 403, "This needs the role admin", str(error), **facts) from error
+    except (NotAllowed, NeedsAdmin) as error:
+        raise _forbidden(error) from error
     except tuple(_CONFLICTS) as error:
         slug, title = next(words for kind, words in _CONFLICTS.items() if isinstance(error, kind))
         raise Problem(slug, 409, title, str(error)) from error
+
+
+def _forbidden(error: NotAllowed | NeedsAdmin) -> Problem:
+    if isinstance(error, NotAllowed):
+        return Problem(error.kind, 409, "Nothing may be written now", str(error))
+    facts = {"parameters": list(error.names), "instances": list(error.instances)}
+    return Problem("needs-admin", 403, "This needs the role admin", str(error), **facts)
 
 
 def _parameters_refused(error: parameter_change.ParametersRefused) -> Problem:

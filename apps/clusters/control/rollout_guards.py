@@ -11,6 +11,7 @@ from apps.clusters.domain.guards import Counted, Finding, RoundTrips, Seen
 from apps.clusters.domain.rollout_waves import stored_plan
 from apps.clusters.history.round_trips import round_trips
 from apps.clusters.models import Rollout, RolloutStep
+from apps.clusters.queries.health import STALE_AFTER_S
 from apps.clusters.queries.sight import InstanceSight, Sight, sight_of
 
 # What is silent for less long may be a blink of the poller.
@@ -19,8 +20,8 @@ LOST_AFTER = timedelta(seconds=5)
 USUAL_FOR = timedelta(minutes=5)
 
 
-def seen(rollout: Rollout, *, now: datetime) -> Seen:
-    """What is known at this moment."""
+def seen(rollout: Rollout, *, now: datetime, since: datetime | None = None) -> Seen:
+    """What is known at this moment. since: what was told before is stale; so is what is old now."""
     sight, written = sight_of(rollout.cluster), _written(rollout)
     lost = [one.instance.name for one in sight.instances if _is_lost(one, now)]
     lost += [one.name for one in sight.backends if not one.is_up]
@@ -30,6 +31,7 @@ def seen(rollout: Rollout, *, now: datetime) -> Seen:
         counted={
             one.instance.name: _counted(sight, one.instance.pk) for one in sight.instances if one.instance.pk in written
         },
+        stale=() if since is None else _stale(sight, oldest=max(since, now - timedelta(seconds=STALE_AFTER_S))),
     )
 
 
@@ -42,7 +44,7 @@ def look(rollout: Rollout, *, before: Mapping[str, Any], since: datetime, now: d
     return guards.judge(
         stored_plan(rollout.plan).guards,
         before=from_json(before),
-        now=seen(rollout, now=now),
+        now=seen(rollout, now=now, since=since),
         round_trips={name: (earlier.get(pk, none), later.get(pk, none)) for pk, name in written.items()},
         reads=convergence.reads_since(rollout=rollout, instance_ids=list(written), start=since, now=now),
     )
@@ -69,6 +71,13 @@ def _written(rollout: Rollout) -> dict[int, str]:
 
 def _is_lost(one: InstanceSight, now: datetime) -> bool:
     return not one.is_answering and (one.latest is None or now - one.latest.state_since >= LOST_AFTER)
+
+
+def _stale(sight: Sight, *, oldest: datetime) -> tuple[str, ...]:
+    """Who was not polled since. One that was never polled is lost, or its lag is not known."""
+    polled = [(one.instance.name, one.latest.polled_at) for one in sight.instances if one.latest is not None]
+    polled += [(one.name, one.latest.polled_at) for one in sight.backends if one.latest is not None]
+    return tuple(name for name, polled_at in polled if polled_at < oldest)
 
 
 def _counted(sight: Sight, instance_id: int) -> Counted | None:

@@ -1,6 +1,6 @@
 """Whether what was seen since a change is good, bad or not enough to say: the guards of a rollout that holds."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -70,11 +70,13 @@ class Seen:
     """What pgpools and PostgreSQL told at one moment, by name of the pgpool or backend.
 
     lags_s: of each standby, None where it is not known. counted: of the written pgpools, None where they tell nothing.
+    stale: pgpools and backends that nobody asked since the hold began, or lately: what is told of them is old.
     """
 
     lost: tuple[str, ...] = ()
     lags_s: Mapping[str, float | None] = field(default_factory=dict)
     counted: Mapping[str, Counted | None] = field(default_factory=dict)
+    stale: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,15 @@ def _lost(before: Seen, now: Seen) -> Finding:
     lost = sorted(set(now.lost) - set(before.lost))
     if lost:
         return Finding("lost", Outcome.BAD, f"{', '.join(lost)} {'were' if len(lost) > 1 else 'was'} lost since")
+    if now.stale:
+        return _stale("lost", now.stale)
     return Finding("lost", Outcome.GOOD, "no pgpool and no backend was lost")
+
+
+def _stale(guard: str, names: Sequence[str]) -> Finding:
+    """Where nobody polls, nothing gets worse, and nothing is known to be good."""
+    text = f"{', '.join(names)} {'were' if len(names) > 1 else 'was'} not polled since, or not lately"
+    return Finding(guard, Outcome.INCONCLUSIVE, text)
 
 
 def _lag(limit_s: float, before: Seen, now: Seen) -> Finding:
@@ -126,6 +136,8 @@ def _lag(limit_s: float, before: Seen, now: Seen) -> Finding:
     if grown:
         said = ", ".join(f"{name} is {behind[name]:.1f} s behind" for name in grown)
         return Finding("replay_lag_s", Outcome.BAD, f"{said}, allowed are {limit_s:g} s")
+    if stale := [name for name in now.stale if name in now.lags_s]:
+        return _stale("replay_lag_s", stale)
     unknown = sorted(name for name, lag in now.lags_s.items() if lag is None and name not in now.lost)
     if unknown:
         return Finding("replay_lag_s", Outcome.INCONCLUSIVE, f"the replay lag of {', '.join(unknown)} is not known")
@@ -149,6 +161,8 @@ def _errors(factor: float, before: Seen, now: Seen) -> Finding:
         if errors >= FEWEST_ERRORS and errors > factor * usual * reads:
             text = f"{texts[-1]}, usual were {usual * 100:.2g} for 100 reads"
             return Finding("error_factor", Outcome.BAD, text)
+    if stale := [name for name in now.stale if name in now.counted]:
+        return _stale("error_factor", stale)
     if silent:
         return Finding("error_factor", Outcome.INCONCLUSIVE, f"{', '.join(silent)} tells no error counters")
     return Finding("error_factor", Outcome.GOOD, "; ".join(texts) or "no pgpool to count at")

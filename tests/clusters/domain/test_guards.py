@@ -102,6 +102,20 @@ def test_what_is_not_known_is_neither_good_nor_bad(guard: str, seen: dict[str, A
     assert overall(found.values()) is Outcome.INCONCLUSIVE
 
 
+def test_what_nobody_polled_since_is_not_known() -> None:
+    stale = replace(NOW, stale=("pgpool-1", "pg2"))
+    found = judged(now=stale)
+
+    unsure = {name: one.text for name, one in found.items() if one.outcome is Outcome.INCONCLUSIVE}
+    assert unsure == {
+        "lost": "pgpool-1, pg2 were not polled since, or not lately",
+        "replay_lag_s": "pg2 was not polled since, or not lately",
+        "error_factor": "pgpool-1 was not polled since, or not lately",
+    }
+    assert overall(found.values()) is Outcome.INCONCLUSIVE
+    assert overall(judged(now=replace(stale, lost=("pgpool-3", "pg3"))).values()) is Outcome.BAD
+
+
 @pytest.mark.parametrize(
     ("guard", "seen"),
     [
