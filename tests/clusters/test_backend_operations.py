@@ -41,8 +41,10 @@ def request(acme: Scene, kind: str, *, node_id: int = 2, **wanted: Any) -> Backe
     )
 
 
-def advance(operation: BackendOperation, *, now: datetime = NOW, holder: str = "worker") -> BackendOperation:
-    clock = Clock(now=now, step_s=0)
+def advance(
+    operation: BackendOperation, *, now: datetime = NOW, holder: str = "worker", clock: Clock | None = None
+) -> BackendOperation:
+    clock = clock or Clock(now=now, step_s=0)
     backend_operation_steps.advance(operation_id=operation.pk, holder=holder, clock=clock, sleep=clock.sleep)
     operation.refresh_from_db()
     return operation
@@ -181,13 +183,64 @@ def test_a_cancelled_drain_gives_the_weights_back(acme: Scene, is_verified: bool
     advance(operation)
 
     operation = backend_operations.cancel(caller=acme.caller, operation=operation, now=NOW)
+    if not is_verified:  # the second one who cancels finds it done
+        backend_operations.cancel(caller=acme.caller, operation=operation, now=NOW)
     for rollout in Rollout.objects.filter(state__in=Rollout.ACTIVE):
         acme.advance(rollout)
+    operation = advance(operation)
 
     assert operation.state == State.CANCELLED
+    assert AuditEntry.objects.filter(action="backend.drain.cancelled").count() == 1
     assert (operation.way_back is not None) == is_verified
     assert acme.weights() == before
     assert statuses(acme) == ["up", "up"]
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_drain_that_is_cancelled_while_its_rollout_verifies_gives_the_weights_back(
+    acme: Scene, is_killed: bool
+) -> None:
+    """Every pgpool has its new weights, and the rollout is about to say so: it is too late to cancel that one."""
+    before, operation = acme.weights(), request(acme, "drain")
+    assert operation.rollout is not None
+    rollout = operation.rollout
+
+    def cancel_at_the_end(_look: int) -> None:
+        if acme.states(rollout) == ["verified"] * 2 and not BackendOperation.objects.get().cancelled_by_name:
+            backend_operations.cancel(caller=acme.caller, operation=operation, now=NOW)
+
+    acme.advance(rollout, clock=Clock(when_looked=cancel_at_the_end))
+    assert rollout.state == "verified"
+    if is_killed:
+        with pytest.raises(Killed):
+            advance(operation, clock=Clock(killed_at=2))
+        BackendOperation.objects.update(lease_expires_at=None)
+    operation = advance(operation, holder="another")
+    for active in Rollout.objects.filter(state__in=Rollout.ACTIVE):
+        acme.advance(active)
+
+    assert (operation.state, operation.way_back is not None) == (State.CANCELLED, True)
+    assert operation.outcome == f"Cancelled by Ann. Rollout #{operation.way_back_id} gives the weights back."
+    assert acme.weights() == before
+    assert statuses(acme) == ["up", "up"]
+
+
+def test_a_cancelled_drain_waits_for_writes_to_give_the_weights_back(acme: Scene) -> None:
+    before, operation = acme.weights(), request(acme, "drain")
+    assert operation.rollout is not None
+    BackendOperation.objects.update(cancelled_by=acme.caller.user, cancelled_by_name="Ann")
+    acme.advance(operation.rollout)
+    writes_switch.stop(caller=acme.caller, reason="", now=NOW)
+
+    operation = advance(operation)
+    assert (operation.state, operation.way_back) == (State.WEIGHING, None)
+    assert "stopped by Ann" in operation.outcome
+    writes_switch.allow(caller=member("admin"), reason="", now=NOW)
+    operation = advance(operation, now=NOW + timedelta(seconds=5))
+    acme.advance(operation.way_back)
+
+    assert operation.state == State.CANCELLED
+    assert acme.weights() == before
 
 
 def test_a_drain_whose_rollout_does_not_end_well_detaches_nothing(acme: Scene) -> None:

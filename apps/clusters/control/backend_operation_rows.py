@@ -56,6 +56,7 @@ def view_of(operation: BackendOperation, steps: Sequence[BackendOperationStep], 
         ),
         weights=_weights_stand(operation.rollout),
         is_go_on=operation.is_go_on,
+        is_cancelled=bool(operation.cancelled_by_name),
         is_overdue=since is not None and now >= since + limit,
         is_checked=operation.checked_at is not None,
     )

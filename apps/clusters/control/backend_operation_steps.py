@@ -12,11 +12,22 @@ from typing import Any
 
 from django.db import transaction
 
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
 from apps.clusters.control import backend_operation_rows as rows
-from apps.clusters.control import writes
+from apps.clusters.control import backend_operations, writes
 from apps.clusters.control.backend_survey import assessed
 from apps.clusters.domain import backend_operation_plan, pool_sessions
-from apps.clusters.domain.backend_operation_plan import Act, Check, CountSessions, Enter, GiveUp, NextAction, Wait
+from apps.clusters.domain.backend_operation_plan import (
+    Act,
+    Check,
+    CountSessions,
+    Enter,
+    GiveBack,
+    GiveUp,
+    NextAction,
+    Wait,
+)
 from apps.clusters.domain.pool_sessions import HeldSession
 from apps.clusters.domain.routing_words import listed
 from apps.clusters.domain.show_rows import ShowRowError
@@ -81,6 +92,8 @@ def _do(operation: BackendOperation, steps: Steps, action: NextAction, holder: s
             with transaction.atomic():
                 rows.change_step(steps[position], operation, holder, state=BackendOperationStep.State.FAILED)
                 rows.announce(operation)
+        case GiveBack():
+            return _give_back(operation, holder, now=now)
         case Act(position):
             return _act_if_allowed(operation, steps[position], holder, now=now)
     return 0.0
@@ -93,6 +106,29 @@ def _check(operation: BackendOperation, holder: str, *, now: datetime) -> None:
         _fail(operation, " ".join(found.refusals), holder, now=now)
     else:
         rows.change(operation, holder, checked_at=now)
+
+
+def _give_back(operation: BackendOperation, holder: str, *, now: datetime) -> float | None:
+    """A cancelled drain ends; while writes are stopped it waits with what would have to be written."""
+    rollout = operation.rollout
+    why = writes.why_not(operation.cluster) if rollout is not None and rollout.state == rollout.State.VERIFIED else ""
+    with transaction.atomic():
+        if why:
+            rows.change(operation, holder, outcome=why, next_look_at=now + LOOK_EVERY)
+        else:
+            # First, so that a rollout of the way back is not refused because of it.
+            rows.change(operation, holder, state=State.CANCELLED, finished_at=now)
+            way_back, outcome = backend_operations.weights_back(_who_cancelled(operation), operation, now)
+            rows.change(operation, holder, way_back=way_back, outcome=outcome)
+            rows.add_event(operation, f"drain of {operation.backend_name}: cancelled", at=now, detail=outcome)
+        rows.announce(operation)
+    return None if why else 0.0
+
+
+def _who_cancelled(operation: BackendOperation) -> Caller | None:
+    """They were allowed to when they asked; what they may do today does not leave the weights half changed."""
+    user = operation.cancelled_by
+    return None if user is None else Caller(user, operation.cluster.organisation, Role.OPERATOR)
 
 
 def _enter(operation: BackendOperation, steps: Steps, state: State, holder: str, *, now: datetime) -> None:

@@ -83,7 +83,10 @@ def request(
 
 
 def cancel(*, caller: Caller, operation: BackendOperation, now: datetime) -> BackendOperation:
-    """End a drain before it detaches, and give the weights back. Raises OperationRefused once it is too late."""
+    """End a drain before it detaches, and give the weights back. Raises OperationRefused once it is too late.
+
+    While its rollout is under way the drain ends when that has ended: it may verify the weights all the same.
+    """
     with transaction.atomic():
         current = _held(operation)
         if current.state not in BackendOperation.CANCELLABLE:
@@ -91,16 +94,33 @@ def cancel(*, caller: Caller, operation: BackendOperation, now: datetime) -> Bac
                 f"{current.get_kind_display().capitalize()} of {current.backend_name} is "
                 f"{current.get_state_display()}: only a drain that has not begun to detach can be cancelled."
             )
-        current.state, current.finished_at = BackendOperation.State.CANCELLED, now
-        # First, so that a rollout of the way back is not refused because of it.
-        current.save(update_fields=["state", "finished_at"])
-        current.outcome = f"Cancelled by {caller.user.shown_name}. {_weights_back(caller, current, now)}"
-        current.save(update_fields=["outcome", "way_back"])
+        if current.cancelled_by_name:
+            return current
+        current.cancelled_by, current.cancelled_by_name = caller.user, caller.user.shown_name
+        if _is_being_taken_back(caller, current, now):
+            current.outcome = f"{current.cancelled_by_name} wants rollout #{current.rollout_id} taken back."
+            current.save(update_fields=["cancelled_by", "cancelled_by_name", "outcome"])
+        else:
+            current.state, current.finished_at = BackendOperation.State.CANCELLED, now
+            # First, so that a rollout of the way back is not refused because of it.
+            current.save(update_fields=["state", "finished_at", "cancelled_by", "cancelled_by_name"])
+            current.way_back, current.outcome = weights_back(caller, current, now)
+            current.save(update_fields=["outcome", "way_back"])
         _record(caller, current, "cancelled", {"outcome": current.outcome})
         title = f"drain of {current.backend_name} cancelled by {caller.user.shown_name}"
         backend_operation_rows.add_event(current, title, at=now, detail=current.outcome)
         _tell(current)
     return current
+
+
+def _is_being_taken_back(caller: Caller, operation: BackendOperation, now: datetime) -> bool:
+    if operation.rollout is None:
+        return False
+    try:
+        rollouts.cancel(caller=caller, rollout=operation.rollout, now=now)
+    except rollouts.NotRunning:
+        return False
+    return True
 
 
 def go_on(*, caller: Caller, operation: BackendOperation, now: datetime) -> BackendOperation:
@@ -187,24 +207,24 @@ def _held(operation: BackendOperation) -> BackendOperation:
     return current
 
 
-def _weights_back(caller: Caller, operation: BackendOperation, now: datetime) -> str:
-    """Start what gives them back, and say so; what stands in the way is said, too."""
-    rollout = operation.rollout
+def weights_back(caller: Caller | None, operation: BackendOperation, now: datetime) -> tuple[Rollout | None, str]:
+    """Start what gives them back once its rollout is over, and say so; what stands in the way is said, too.
+
+    caller None: nobody is left who could.
+    """
+    who, rollout = f"Cancelled by {operation.cancelled_by_name}.", operation.rollout
     if rollout is None:
-        return "The weights stay as they are."
+        return None, f"{who} The weights stay as they are."
+    rollout.refresh_from_db()
+    if rollout.state in {Rollout.State.ROLLED_BACK, Rollout.State.CANCELLED}:
+        return None, f"{who} Rollout #{rollout.pk} was taken back, so that the weights are as before."
+    if caller is None:
+        return None, f"{who} The weights stay as they are, since that account is gone: take back rollout #{rollout.pk}."
     try:
-        return _taken_back(caller, operation, rollout, now)
+        back = rollouts.request_rollback(caller=caller, rollout=rollout, now=now)
     except (rollouts.RolloutRefused, revisions.WeightsRefused, rollout_rows.RolloutRunning) as error:
-        return f"The weights stay as they are: {error}"
-
-
-def _taken_back(caller: Caller, operation: BackendOperation, rollout: Rollout, now: datetime) -> str:
-    try:
-        rollouts.cancel(caller=caller, rollout=rollout, now=now)
-    except rollouts.NotRunning as ended:
-        operation.way_back = rollouts.request_rollback(caller=caller, rollout=ended.rollout, now=now)
-        return f"Rollout #{operation.way_back.pk} gives the weights back."
-    return f"Rollout #{rollout.pk} is taken back, so that the weights are as before."
+        return None, f"{who} The weights stay as they are: {error}"
+    return back, f"{who} Rollout #{back.pk} gives the weights back."
 
 
 def _record(caller: Caller, operation: BackendOperation, what: str, after: Mapping[str, object]) -> None:

@@ -53,6 +53,7 @@ class OperationView:
     weights: WeightsStand = WeightsStand.VERIFIED
     is_go_on: bool = False  # somebody said that remaining sessions may be cut
     is_overdue: bool = False
+    is_cancelled: bool = False  # somebody wants the weights back
     is_checked: bool = False  # nothing stood in the way when the acting began
 
 
@@ -92,7 +93,12 @@ class GiveUp:
     position: int
 
 
-NextAction: TypeAlias = Wait | CountSessions | Enter | Check | Act | GiveUp
+@dataclass(frozen=True, slots=True)
+class GiveBack:
+    """End a cancelled drain: its rollout is over, and may have taken the weight away all the same."""
+
+
+NextAction: TypeAlias = GiveBack | Wait | CountSessions | Enter | Check | Act | GiveUp
 
 
 def next_action(operation: OperationView) -> NextAction:
@@ -107,6 +113,8 @@ def next_action(operation: OperationView) -> NextAction:
 
 
 def _weighing(operation: OperationView) -> NextAction:
+    if operation.is_cancelled and operation.weights != WeightsStand.UNDER_WAY:
+        return GiveBack()
     match operation.weights:
         case WeightsStand.UNDER_WAY:
             return Wait()

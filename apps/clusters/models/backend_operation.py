@@ -48,6 +48,12 @@ class BackendOperation(models.Model):
     outcome = models.TextField(blank=True, help_text="why it failed, or who ended it and what became of the weights")
     requested_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     requested_by_name = models.CharField(max_length=254)
+    cancelled_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    cancelled_by_name = models.CharField(
+        max_length=254,
+        blank=True,
+        help_text="while its rollout is under way, the end of that is awaited",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
     next_look_at = models.DateTimeField(null=True, blank=True, help_text="nothing is due before")

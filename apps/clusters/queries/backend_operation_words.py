@@ -13,6 +13,8 @@ def sentence(operation: BackendOperation, steps: Steps) -> str:
     """The headline: where it stands."""
     name = operation.backend_name
     match operation.state:
+        case _State.WEIGHING if operation.cancelled_by_name:
+            return f"Cancelling the drain of {name}: {operation.outcome}"
         case _State.WEIGHING:
             return f"Draining {name}: rollout #{operation.rollout_id} takes its weight to 0."
         case _State.WAITING:

@@ -140,7 +140,9 @@ def _answer(operation: BackendOperation, caller: Caller) -> OperationAnswer:
         "created_at": operation.created_at,
         "finished_at": operation.finished_at,
         "is_active": operation.state in BackendOperation.ACTIVE,
-        "can_cancel": may_operate and operation.state in BackendOperation.CANCELLABLE,
+        "can_cancel": may_operate
+        and operation.state in BackendOperation.CANCELLABLE
+        and not operation.cancelled_by_name,
         "can_go_on": may_operate and is_waiting and not operation.is_go_on,
         "steps": [_step(step) for step in steps],
     }

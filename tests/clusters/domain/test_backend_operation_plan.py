@@ -8,6 +8,7 @@ from apps.clusters.domain.backend_operation_plan import (
     Check,
     CountSessions,
     Enter,
+    GiveBack,
     GiveUp,
     NextAction,
     NodeStepState,
@@ -41,6 +42,9 @@ GONE = steps("pending", "pending", left=(0, 0))
         (OperationView(State.WEIGHING, WAITING, WeightsStand.UNDER_WAY), Wait()),
         (OperationView(State.WEIGHING, WAITING, WeightsStand.VERIFIED), Enter(State.WAITING)),
         (OperationView(State.WEIGHING, WAITING, WeightsStand.ENDED_OTHERWISE), Enter(State.FAILED)),
+        (OperationView(State.WEIGHING, WAITING, WeightsStand.UNDER_WAY, is_cancelled=True), Wait()),
+        (OperationView(State.WEIGHING, WAITING, WeightsStand.VERIFIED, is_cancelled=True), GiveBack()),
+        (OperationView(State.WEIGHING, WAITING, WeightsStand.ENDED_OTHERWISE, is_cancelled=True), GiveBack()),
         (OperationView(State.WAITING, WAITING), CountSessions()),
         (OperationView(State.WAITING, SILENT), CountSessions()),  # not known is not none
         (OperationView(State.WAITING, GONE), Enter(State.ACTING)),
