@@ -18,7 +18,7 @@ from apps.clusters.models import Cluster
 
 SIZE = 32
 FEW = 4
-GATHER_S = 0.05
+GATHER_S = 0.1
 
 
 class DatabaseAsked(RuntimeError):

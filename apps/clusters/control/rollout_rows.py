@@ -1,7 +1,7 @@
 """Rows of rollouts: made whole, held by a lease, changed by compare-and-set, every change announced and logged."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -102,10 +102,17 @@ def create(
         requested_by_name=caller.user.shown_name,
     )
     # The canary first, then all in the order of their names.
-    files = sorted(revision.files.all(), key=lambda file: (file.instance_name != plan.canary, file.instance_name))
+    files = sorted(
+        revision.files.defer("text", "base_text"),
+        key=lambda file: (file.instance_name != plan.canary, file.instance_name),
+    )
     RolloutStep.objects.bulk_create(
         RolloutStep(
-            rollout=rollout, position=position, instance=file.instance, instance_name=file.instance_name, file=file
+            rollout=rollout,
+            position=position,
+            instance_id=file.instance_id,
+            instance_name=file.instance_name,
+            file=file,
         )
         for position, file in enumerate(files)
     )
@@ -174,16 +181,35 @@ def _step_view(step: RolloutStep) -> StepView:
         attempts=step.attempts,
         error=step.error,
         is_touched=step.is_touched,
-        is_base_checked="base_sha256" in step.receipt,
+        is_base_checked=_is_base_checked(step),
     )
 
 
-def loaded(step_ids: Sequence[int]) -> dict[int, RolloutStep]:
-    """Steps with all that an action on them reads: the texts, the instance, its cluster with all backends."""
-    found = RolloutStep.objects.filter(pk__in=step_ids).select_related(
-        "rollout__revision", "file__instance", "instance__cluster__organisation__ssh_key"
-    )
-    return {step.pk: step for step in found.prefetch_related("instance__cluster__backends")}
+def _is_base_checked(step: RolloutStep) -> bool:
+    """As steps_of found it, else by the receipt."""
+    found: bool | None = getattr(step, "is_base_checked", None)
+    return "base_sha256" in step.receipt if found is None else found
+
+
+def loaded(rollout: Rollout, step_ids: Sequence[int], *, texts: Collection[str]) -> dict[int, RolloutStep]:
+    """Steps with all that an action on them reads: the instance, its cluster with all backends, and of the texts
+    those that are named, as text and base_text: they are long and encrypted."""
+    left_out = [f"file__{name}" for name in ("text", "base_text") if name not in texts]
+    found = RolloutStep.objects.filter(pk__in=step_ids).select_related("file__instance", "instance").defer(*left_out)
+    cluster = Cluster.objects.select_related("organisation__ssh_key").prefetch_related("backends")
+    # One for all: there may be a hundred steps.
+    shared = cluster.get(pk=rollout.cluster_id)
+    for step in found:
+        step.rollout = rollout
+        if step.instance is not None:
+            step.instance.cluster = shared
+    return {step.pk: step for step in found}
+
+
+def steps_of(rollout: Rollout) -> list[RolloutStep]:
+    """As view_of reads them, in their order; without the receipts, which are long."""
+    is_checked = Q(receipt__has_key="base_sha256")
+    return list(rollout.steps.defer("receipt").annotate(is_base_checked=is_checked).order_by("position"))
 
 
 def nudge(row_id: int, *, task: str = ADVANCE_TASK) -> None:

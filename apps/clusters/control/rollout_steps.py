@@ -4,7 +4,7 @@ What is counted and what came of it is put into the batch of the caller, who sto
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
@@ -47,6 +47,15 @@ _ACTIONS: Mapping[type[StepAction], Callable[[RolloutStep, float], Done]] = {
     Restore: rollout_actions.restore,
     ConfirmRestored: rollout_actions.confirm_restored,
 }
+# The new text and the one that it is to replace; the way back is made of both.
+_TEXTS: Mapping[type[StepAction], frozenset[str]] = {
+    CheckBase: frozenset({"text"}),
+    Write: frozenset({"text"}),
+    Reload: frozenset(),
+    Verify: frozenset({"text"}),
+    Restore: frozenset({"text", "base_text"}),
+    ConfirmRestored: frozenset({"text", "base_text"}),
+}
 _DONE_AT: Mapping[type[StepAction], str] = {
     Write: "written_at",
     Reload: "reloaded_at",
@@ -80,6 +89,11 @@ def begin(*, rollout: Rollout, step: RolloutStep, action: StepAction, batch: Bat
     is_touched = step.is_touched or isinstance(action, Write)
     batch.change(step, attempts=step.attempts + 1, is_touched=is_touched, retry_at=None)
     return one
+
+
+def texts_read(actions: Iterable[StepAction]) -> frozenset[str]:
+    """Which texts of a revision's file these actions need, as rollout_rows.loaded takes them."""
+    return frozenset().union(*(_TEXTS[type(action)] for action in actions))
 
 
 def asks_database(one: Try) -> bool:

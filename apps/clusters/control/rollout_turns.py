@@ -56,7 +56,9 @@ def begin(
     crew: Crew,
 ) -> None:
     """Count what is due, and send it once that is stored. Raises LeaseLost."""
-    steps, now, batch = rollout_rows.loaded([step_id for step_id, _ in due]), clock(), Batch(rollout, holder)
+    texts = rollout_steps.texts_read(action for _, action in due)
+    steps = rollout_rows.loaded(rollout, [step_id for step_id, _ in due], texts=texts)
+    now, batch = clock(), Batch(rollout, holder)
     with transaction.atomic():
         _start(rollout, holder, now=now)
         tries = [
@@ -73,6 +75,8 @@ def begin(
 def store(rollout: Rollout, holder: str, clock: Callable[[], datetime], crew: Crew, *, timeout_s: float | None) -> None:
     """Wait for something to end, and store what came of it. Raises LeaseLost."""
     # The lease is renewed, and a request to cancel or pause seen, with every look.
+    if not crew.step_ids:
+        return  # what was begun was given up
     ended = crew.wait(timeout_s=min(timeout_s or LOOK_EVERY_S, LOOK_EVERY_S))
     now, batch = clock(), Batch(rollout, holder)
     with transaction.atomic():

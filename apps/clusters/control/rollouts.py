@@ -75,7 +75,7 @@ def _advance_once(
 ) -> float | None:
     """Begin what is due, or store what has come to an end. Returns the seconds until the next look, None for none."""
     rollout = Rollout.objects.select_related("revision", "cluster").get(pk=rollout_id)
-    steps = list(rollout.steps.order_by("position"))
+    steps = rollout_rows.steps_of(rollout)
     view = rollout_rows.view_of(rollout, steps)
     _note_halting(rollout, view, holder)
     actions = rollout_plan.next_actions(view)
@@ -83,8 +83,7 @@ def _advance_once(
     due = rollout_turns.allowed(rollout, ripe, crew)
     if due:
         rollout_turns.begin(rollout, due, holder, held_until, clock, crew)
-        return 0.0
-    if crew.step_ids:
+    if due or crew.step_ids:
         rollout_turns.store(rollout, holder, clock, crew, timeout_s=pause_s)
         return 0.0
     if isinstance(actions[0], Hold):
