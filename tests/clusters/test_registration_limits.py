@@ -46,34 +46,34 @@ def told(answer: Any) -> dict[str, str]:
 def test_more_pgpools_or_backends_than_a_cluster_has_are_refused_unasked(
     api_client: Callable[..., APIClient], address: str
 ) -> None:
-    errors = told(api_client("admin").post(address, body(pgpools=65, backends=129)))
+    errors = told(api_client("admin").post(address, body(pgpools=129, backends=129)))
 
     assert errors == {
-        "pgpools": "a cluster can have 64 pgpools at most, these are 65",
+        "pgpools": "a cluster can have 128 pgpools at most, these are 129",
         "backends": "a cluster can have 128 backends at most, these are 129",
     }
     assert not Cluster.objects.exists()
 
 
 def test_the_story_itself_refuses_too_many(scene: Scene, caller: Callable[..., Caller]) -> None:
-    many = tuple(scene.pgpool(name=f"pgpool-{number}", host=f"pool{number}.invalid") for number in range(65))
+    many = tuple(scene.pgpool(name=f"pgpool-{number}", host=f"pool{number}.invalid") for number in range(129))
 
     with pytest.raises(RegistrationRefused) as caught:
         register(caller=caller("admin"), wanted=scene.wanted(pgpools=many), now=NOW)
 
-    assert caught.value.errors == {"pgpools": "a cluster can have 64 pgpools at most, these are 65"}
+    assert caught.value.errors == {"pgpools": "a cluster can have 128 pgpools at most, these are 129"}
 
 
 def test_the_form_refuses_too_many(client_for: Callable[..., Client]) -> None:
     form = {"name": "Orders", "username": "lifeguard", "password": SECRET, "sslmode": "prefer"}
-    for number in range(65):
+    for number in range(129):
         form |= {f"pgpool-{number}-host": "127.0.0.1", f"pgpool-{number}-port": str(1 + number)}
         form[f"pgpool-{number}-delivery"] = "observe"
 
     answer = client_for("admin").post("/o/acme/clusters/register/", form)
 
     assert answer.status_code == 422
-    assert "cluster can have 64 pgpools at most, these are 65" in answer.text
+    assert "cluster can have 128 pgpools at most, these are 129" in answer.text
     assert not Cluster.objects.exists()
 
 

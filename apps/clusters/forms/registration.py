@@ -11,7 +11,7 @@ from apps.clusters.forms import fields
 from apps.clusters.forms.backends import BackendForm
 from apps.clusters.forms.pgpools import PgpoolForm, delivery_directories
 from apps.clusters.forms.refusals import beside, sentence
-from apps.clusters.registry.cluster_wanted import MOST_PGPOOLS, ClusterWanted, too_many
+from apps.clusters.registry.cluster_wanted import MOST_BACKENDS, MOST_PGPOOLS, ClusterWanted, too_many
 
 
 class ClusterForm(forms.Form):
@@ -141,7 +141,8 @@ def rows(data: QueryDict | None, kind: str, field: str) -> list[int]:
     """Numbers of the rows in the data: pgpool-2-host -> 2."""
     pattern = re.compile(rf"{kind}-([0-9]{{1,3}})-{field}")
     found = {int(match[1]) for name in data or () if (match := pattern.fullmatch(name))}
-    return sorted(found)[:128]
+    # One more than a cluster can have, so that it is refused and not left out.
+    return sorted(found)[: max(MOST_PGPOOLS, MOST_BACKENDS) + 1]
 
 
 def _typed(form: forms.Form) -> dict[str, Any]:

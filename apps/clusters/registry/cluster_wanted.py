@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 # More than any cluster has. Each is asked when it is registered; pgpool itself knows at most 128 backends.
-MOST_PGPOOLS = 64
+MOST_PGPOOLS = 128
 MOST_BACKENDS = 128
 DEFAULT_WAIT_H, LONGEST_WAIT_H = 24, 720
 

@@ -24,6 +24,8 @@ from apps.clusters.registry.cluster_wanted import BackendWanted, PcpWanted, Pgpo
 
 STEP_DEADLINE_S = 4.0
 TOTAL_DEADLINE_S = 30.0
+# Each takes several sessions with SCRAM: a hundred at once would make each other late.
+PGPOOLS_AT_ONCE = 24
 State = Literal["ok", "warning", "failed", "skipped"]
 Address = tuple[str, int]
 
@@ -93,7 +95,7 @@ class Survey:
 
 
 def ask_all(question: Question) -> Survey:
-    """All targets at once, each step by its own deadline, the whole by TOTAL_DEADLINE_S."""
+    """All targets side by side, each step by its own deadline, the whole by TOTAL_DEADLINE_S."""
     try:
         return asyncio.run(by_deadline(_ask_all(question), deadline_s=TOTAL_DEADLINE_S))
     except DeadlinePassed as error:
@@ -106,7 +108,7 @@ def _silent(asked: AskedPgpool, reason: str) -> PgpoolFindings:
 
 
 async def _ask_all(question: Question) -> Survey:
-    found = await asyncio.gather(*(_ask_pgpool(question, asked) for asked in question.pgpools))
+    found = await _ask_pgpools(question)
     twins = await same_pgpools((*question.others, *question.pgpools))
     pgpools = [_twin(each, twins.get(each.asked.field)) for each in found]
     survey = Survey(tuple(pgpools))
@@ -117,6 +119,16 @@ async def _ask_all(question: Question) -> Survey:
     numbered = tuple(_numbering(each, known) for each in pgpools)
     steps = await asyncio.gather(*(_ask_backend(question, node) for node in first.nodes))
     return Survey(numbered, tuple(step for each in steps for step in each))
+
+
+async def _ask_pgpools(question: Question) -> list[PgpoolFindings]:
+    gate = asyncio.Semaphore(PGPOOLS_AT_ONCE)
+
+    async def ask(asked: AskedPgpool) -> PgpoolFindings:
+        async with gate:
+            return await _ask_pgpool(question, asked)
+
+    return await asyncio.gather(*map(ask, question.pgpools))
 
 
 async def same_pgpools(pgpools: Sequence[AskedPgpool]) -> dict[str, AskedPgpool]:
