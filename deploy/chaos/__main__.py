@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from deploy.bench.subject import CannotMeasure, running_demo
+from deploy.chaos import record
 from deploy.chaos.campaign import Round, campaign
 from deploy.chaos.victims import VICTIMS
 from deploy.demo.place import DEFAULT_ROOT, Place
@@ -34,13 +35,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m deploy.chaos", description=__doc__)
     parser.add_argument("--rollouts", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1, help="the same dice again")
+    parser.add_argument(
+        "--record", type=Path, help="a file that keeps every rollout; those in it count, and are not done again"
+    )
     parser.add_argument("--root", type=Path, default=DEFAULT_ROOT, help="the demo's directory")
     asked = parser.parse_args()
     try:
         subject = running_demo(Place(asked.root.absolute()))
-        rounds = campaign(
-            subject, rollouts=asked.rollouts, seed=asked.seed, tell=lambda done: print(done.line, flush=True)
-        )
+        rounds = record.read(asked.record)
+        left = asked.rollouts - len(rounds)
+
+        def tell(done: Round) -> None:
+            print(done.line, flush=True)
+            record.add(asked.record, done)
+
+        if left > 0:
+            # Other dice than those that were thrown already.
+            seed = asked.seed + len(rounds)
+            rounds += campaign(subject, rollouts=left, seed=seed, tell=tell, done=len(rounds))
     except CannotMeasure as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,5 +1,6 @@
 """What is true after a rollout: what every pgpool has and runs, and what stands in the product's own tables."""
 
+import hashlib
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,11 @@ UNION ALL
 SELECT format('process %s stands idle in a transaction', pid) FROM pg_stat_activity
  WHERE state = 'idle in transaction' AND now() - state_change > interval '5 s'
 """
+# What the receipt of a step in this state has, beside the hashes before and after the write.
+_WANTED: Mapping[str, Sequence[str]] = {
+    "verified": ("base_sha256", "reload", "read_back"),
+    "restored": ("base_sha256", "restore", "restored_read_back"),
+}
 _STEPS = """
 SELECT step.instance_name, step.state, step.is_touched, step.receipt, file.sha256, file.base_sha256
   FROM clusters_rolloutstep step JOIN clusters_revisionfile file ON file.id = step.file_id
@@ -94,19 +100,31 @@ def _once_gone(look: Callable[[], list[str]]) -> list[str]:
 
 
 def faults_of_receipts(subject: Subject, rollout_id: int) -> list[str]:
-    """Every pgpool that was touched has a receipt: both hashes, and what was read back."""
-    steps = rows(subject, _STEPS, rollout_id)
-    return [f"{step['instance_name']}: {fault}" for step in steps if (fault := _receipt_fault(step))]
+    """Every pgpool that was touched has a receipt: all hashes, what was read back; and the file is the one it names."""
+    files = {pgpool.name: sha256_of(Path(pgpool.conf)) for pgpool in subject.lab.plan.pgpools}
+    return [
+        f"{step['instance_name']}: {fault}"
+        for step in rows(subject, _STEPS, rollout_id)
+        if (fault := receipt_fault(step, live_sha256=files[step["instance_name"]]))
+    ]
 
 
-def _receipt_fault(step: Mapping[str, Any]) -> str:
-    wanted: Sequence[str] = {
-        "verified": ("base_sha256", "read_back"),
-        "restored": ("base_sha256", "restore", "restored_read_back"),
-    }.get(step["state"], ())
-    missing = [name for name in wanted if not step["receipt"].get(name)]
+def sha256_of(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def receipt_fault(step: Mapping[str, Any], *, live_sha256: str) -> str:
+    """What the receipt of one step lacks or has wrong; empty for nothing. step: a row as _STEPS has it."""
+    receipt, state = step["receipt"], step["state"]
+    if state not in _WANTED:
+        return f"it was touched and is {state}" if step["is_touched"] else ""
+    written = receipt.get("restore") or {} if state == "restored" else receipt
+    missing = [name for name in _WANTED[state] if not receipt.get(name)]
+    missing += [name for name in ("sha256_before", "sha256_after") if not written.get(name)]
     if missing:
         return f"its receipt lacks {', '.join(missing)}"
-    if step["is_touched"] and not wanted:
-        return f"it was touched and is {step['state']}"
+    if written["sha256_after"] != live_sha256:
+        return f"its receipt names the file {written['sha256_after'][:12]}, and {live_sha256[:12]} stands there"
+    if state == "verified" and written["sha256_after"] != step["sha256"]:
+        return "it is verified with another file than that of its revision"
     return ""

@@ -4,6 +4,7 @@ import random
 import threading
 import time
 import urllib.error
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,19 +44,25 @@ class Round:
 
 
 def campaign(
-    subject: Subject, *, rollouts: int, seed: int, tell: Callable[[Round], None], only: Sequence[str] = ()
+    subject: Subject,
+    *,
+    rollouts: int,
+    seed: int,
+    tell: Callable[[Round], None],
+    only: Sequence[str] = (),
+    done: int = 0,
 ) -> list[Round]:
-    """The victims take turns, so that each is hit equally often; moment and extent are diced."""
+    """The victims take turns, so that each is hit equally often; moment and extent are diced. done: how many before."""
     dice = random.Random(seed)
     weights = _first_weights(subject)
     rounds = []
     names = list(only or victims.VICTIMS)
-    for number in range(1, rollouts + 1):
+    for number in range(done + 1, done + rollouts + 1):
         victim = names[(number - 1) % len(names)]
         wanted = _other_weights(weights, dice)
-        done, weights = _round(subject, number, victim, before=weights, wanted=wanted, dice=dice)
-        rounds.append(done)
-        tell(done)
+        each, weights = _round(subject, number, victim, before=weights, wanted=wanted, dice=dice)
+        rounds.append(each)
+        tell(each)
     return rounds
 
 
@@ -106,9 +113,18 @@ def _round(
 
 
 def _request(subject: Subject, weights: Weights) -> Mapping[str, Any]:
-    """Sent again until it is answered, as a careful script does: the same request twice is one rollout."""
-    body = {"weights": {str(node): weight for node, weight in weights.items()}, "note": "make chaos"}
+    """Sent again until it is answered, as a careful script does.
+
+    A kill may fall between the commit and the answer: the next try is told then that a rollout runs, which is ours if
+    it carries our note.
+    """
+    note = f"make chaos {uuid.uuid4().hex[:12]}"
+    body = {"weights": {str(node): weight for node, weight in weights.items()}, "note": note}
     answer = _answer(subject, f"clusters/{subject.cluster}/weights/", body=body, method="PUT")
+    if answer.status == 409 and "rollout" in answer.content:
+        running: Mapping[str, Any] = _answer(subject, f"rollouts/{answer.content['rollout']}/").content
+        if running["note"] == note:
+            return running
     if answer.status not in (200, 202):
         raise CannotMeasure(f"PUT weights/ was answered {answer.status}: {answer.content}")
     content: Mapping[str, Any] = answer.content
