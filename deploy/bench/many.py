@@ -1,6 +1,6 @@
 """`python -m deploy.bench.many [--pgpools 100]`: a rollout to many pgpools at once, and the way back past a frozen one.
 
-Every pgpool is a real process of its own with five children, on one machine, in front of the same three backends; its
+Every pgpool is a real process of its own with six children, on one machine, in front of the same three backends; its
 checks are made rarer, since a hundred would keep two cores busy with nothing else. The floor is a script that writes,
 reloads by PCP and reads back with as many threads as a worker has.
 """
@@ -118,14 +118,21 @@ def turns(rounds: int, *measured: Callable[[Weights], float]) -> list[float]:
 def measure(subject: Subject, *, rounds: int) -> tuple[float, float]:
     """Seconds to verified by Lifeguard and by the script; prints them, and the way back past a frozen pgpool."""
     count = len(subject.lab.plan.pgpools)
+    print(
+        f"  {count:3} pgpools; load average of this machine, with what else it does: {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
     ours, floor = turns(rounds, partial(to_verified, subject), partial(by_script, subject))
-    print(f"  {count:3} pgpools to verified: Lifeguard {ours:.2f} s, script {floor:.2f} s, {ours / floor:.2f}x")
+    print(
+        f"  {count:3} pgpools to verified: Lifeguard {ours:.2f} s, script {floor:.2f} s, {ours / floor:.2f}x",
+        flush=True,
+    )
     if count > 1:
         back = statistics.median(back_past_a_frozen_one(subject, next(_WISHES)) for _ in range(rounds))
         allowed = ALLOWED_BACK_S.get(count)
         goal = "" if allowed is None else f"; allowed are {allowed:.0f} s: {verdict(back <= allowed)}"
         bare = statistics.median(by_script(subject, next(_WISHES), without=[FROZEN]) for _ in range(rounds))
-        print(f"  {count - 1:3} healthy ones back, one frozen: {back:.2f} s, script {bare:.2f} s{goal}")
+        print(f"  {count - 1:3} healthy ones back, one frozen: {back:.2f} s, script {bare:.2f} s{goal}", flush=True)
     return ours, floor
 
 

@@ -20,7 +20,7 @@ from deploy.own_servers import OwnPostgres, OwnRedis
 PGPOOL_COUNT = 3
 # For measuring with many: how many, each with few children, and no reads but those that measure.
 PGPOOLS_WANTED = "LIFEGUARD_DEMO_PGPOOLS"
-CHILDREN_OF_MANY = 5
+CHILDREN_OF_MANY = 6
 
 
 class RunsElsewhere(RuntimeError):
