@@ -20,7 +20,7 @@ export function setUpHtmx(): void {
   htmx.config.history = "reload";
   htmx.config.morphSkipChildren = OWN_CONTENT;
   // "open": what somebody has unfolded stays so when fresh figures come.
-  htmx.config.morphIgnore = ["data-htmx-powered", "data-cur", "open"];
+  htmx.config.morphIgnore = ["data-htmx-powered", "data-cur", "data-unfolded", "open"];
   document.addEventListener("htmx:response:error", (event) => showProblem(event, statusOf(event)));
   document.addEventListener("htmx:error", (event) => showProblem(event, null));
   // Fired before htmx:response:error, so a failure puts its words back at once.

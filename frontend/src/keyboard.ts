@@ -46,11 +46,12 @@ function focusFilter(event: KeyboardEvent): void {
 }
 
 function moveRow(step: 1 | -1): void {
-  const rows = [...document.querySelectorAll<HTMLElement>("table[data-keyboard] tbody tr:not([hidden])")];
+  const all = document.querySelectorAll<HTMLElement>("table[data-keyboard] tbody tr:has(a[href]):not([hidden])");
+  const rows = [...all].filter((row) => row.checkVisibility());
   const current = rows.findIndex((row) => row.hasAttribute("data-cur"));
   const next = rows[Math.min(Math.max(0, current + step), rows.length - 1)];
   if (next === undefined) return;
-  rows[current]?.removeAttribute("data-cur");
+  document.querySelectorAll("tr[data-cur]").forEach((row) => row.removeAttribute("data-cur"));
   next.setAttribute("data-cur", "");
   next.scrollIntoView({ block: "nearest" });
   next.querySelector<HTMLAnchorElement>("a[href]")?.focus({ preventScroll: true });

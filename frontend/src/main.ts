@@ -5,6 +5,7 @@ import "../styles/components.css";
 
 import { CopyLink } from "./copy_link";
 import { watchDialogs } from "./dialogs";
+import { watchFolds } from "./folds";
 import { setUpHtmx } from "./htmx_setup";
 import { watchKeyboard } from "./keyboard";
 import { followTopics } from "./live";
@@ -24,6 +25,7 @@ watchDialogs();
 setUpPalette();
 watchKeyboard();
 watchFilters();
+watchFolds();
 // The connection first: <live-status> asks for it as soon as it is defined.
 followTopics();
 customElements.define("live-status", LiveStatus);

@@ -1,5 +1,6 @@
 /**
- * <input type="search" name="q" data-filters="fleet">: hides the rows of table#fleet whose data-q lacks one of the words.
+ * <input type="search" name="q" data-filters="fleet">: hides the rows in #fleet whose data-q lacks one of the words, and
+ * unfolds what holds those that are left.
  * The words stand in the address, so that a copied link shows the same; [data-shown] says how many rows are left.
  * Without scripts the form around it asks the server.
  */
@@ -29,8 +30,22 @@ function filter(input: HTMLInputElement): void {
   if (table === null) return;
   const rows = [...table.querySelectorAll<HTMLElement>("tbody tr[data-q]")];
   rows.forEach((row) => (row.hidden = !hasAllWords(row.dataset["q"] ?? "", input.value)));
+  unfold(table, input.value.trim() !== "");
   const shown = rows.filter((row) => !row.hidden).length;
   document.querySelectorAll("[data-shown]").forEach((place) => (place.textContent = `${shown} of ${rows.length}`));
+}
+
+/** What was unfolded for the words alone is folded again without them. */
+function unfold(table: HTMLElement, isAsked: boolean): void {
+  for (const fold of table.querySelectorAll("details")) {
+    if (isAsked && !fold.open && fold.querySelector("tr[data-q]:not([hidden])") !== null) {
+      fold.open = true;
+      fold.dataset["unfolded"] = "";
+    } else if (!isAsked && fold.dataset["unfolded"] !== undefined) {
+      fold.open = false;
+      delete fold.dataset["unfolded"];
+    }
+  }
 }
 
 function remember(input: HTMLInputElement): void {

@@ -44,12 +44,17 @@ def _context(request: HttpRequest, caller: Caller, cluster: Cluster) -> dict[str
     show = show if show in VIEWS else "all"
     words = request.GET.get("q", "").strip()
     every = answer["results"]
-    in_view = configuration.chosen(every, words="", group="", show=show)
+    titles = {one["group"]: one["group_title"] for one in every}
+    group = request.GET.get("group", "")
+    group = group if group in titles else ""
+    in_view = configuration.chosen(every, words="", group=group, show=show)
     found = {one["name"] for one in configuration.chosen(in_view, words=words, group="", show="all")}
     counts = {key: len(configuration.chosen(every, words="", group="", show=key)) for key in VIEWS}
     return {
         **cluster_context(caller, cluster, "configuration"),
-        "groups": _groups(in_view, found),
+        "groups": _groups(in_view, found, is_open=bool(words or group) or show != "all" or "open" in request.GET),
+        "titles": list(titles.items()),
+        "group": group,
         "pgpools": answer["pgpools"],
         "views": [(key, title, counts[key]) for key, title in VIEWS.items()],
         "show": show,
@@ -65,18 +70,31 @@ def seen_at(pgpool: PgpoolSeen) -> datetime | None:
     return pgpool["file_seen_at"] or pgpool["running_seen_at"]
 
 
-def _groups(answers: Sequence[ParameterAnswer], found: set[str]) -> list[dict[str, Any]]:
+def _groups(answers: Sequence[ParameterAnswer], found: set[str], *, is_open: bool) -> list[dict[str, Any]]:
     """Groups in their order, each with its rows; a row that the words do not find is there and hidden."""
-    groups: dict[str, dict[str, Any]] = {}
+    groups: dict[str, list[ParameterAnswer]] = {}
     for one in answers:
-        group = groups.setdefault(one["group"], {"name": one["group"], "title": one["group_title"], "rows": []})
-        group["rows"].append(
-            {
-                "parameter": one,
-                "values": configuration.uniform(one),
-                "is_uniform": len(configuration.uniform(one)) == 1,
-                "haystack": configuration.haystack(one),
-                "is_hidden": one["name"] not in found,
-            }
-        )
-    return list(groups.values())
+        groups.setdefault(one["group"], []).append(one)
+    return [
+        {
+            "name": name,
+            "title": members[0]["group_title"],
+            "rows": [_row(one, found) for one in members],
+            "changed": sum(one["is_changed"] for one in members),
+            "differs": sum(one["differs"] for one in members),
+            "waiting": sum(map(configuration.is_waiting, members)),
+            "is_open": is_open,
+        }
+        for name, members in groups.items()
+    ]
+
+
+def _row(one: ParameterAnswer, found: set[str]) -> dict[str, Any]:
+    values = configuration.uniform(one)
+    return {
+        "parameter": one,
+        "values": values,
+        "is_uniform": len(values) == 1,
+        "haystack": configuration.haystack(one),
+        "is_hidden": one["name"] not in found,
+    }
