@@ -41,6 +41,7 @@ def test_a_draft_is_gathered_on_three_pages_and_rolled_out(gathered: Product, vi
     expect(page.locator("#review .diff .add").first).to_contain_text("backend_weight")
     page.get_by_text("How to roll out").click()
     page.get_by_text("Guards").click()
+    visitor.expects("status of 422")
     page.get_by_label("Replay lag, seconds").fill("soon")
     page.get_by_role("button", name="Roll out 3 changes").click()
     expect(page.get_by_text("or empty for off")).to_be_visible()

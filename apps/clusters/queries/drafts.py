@@ -62,6 +62,7 @@ class DraftAnswer(TypedDict):
     changes: list[DraftLine]
     weights: dict[str, float] | None
     weights_changed_by: str
+    weights_changed_at: datetime | None
     base_revision: int
     newer: list[NewerRevision]
     begun_at: datetime | None
@@ -93,6 +94,7 @@ def draft_answer(*, cluster: Cluster, draft: Draft) -> DraftAnswer:
         "changes": _lines(cluster, draft),
         "weights": None if draft.weights is None else dict(draft.weights),
         "weights_changed_by": weights.by if weights is not None else "",
+        "weights_changed_at": weights.at if weights is not None else None,
         "base_revision": draft.base_revision,
         "newer": _newer(cluster, draft) if draft.count else [],
         "begun_at": draft.begun_at,

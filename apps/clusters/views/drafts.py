@@ -164,9 +164,13 @@ def _page(
     form = form or ParameterForm(instance_names=_names(cluster))
     if form.is_bound:
         form.forget_secret()
+    reviewed, drafted = _reviewed(caller, cluster, draft), {name for _, name in draft.values}
+    findings = reviewed["preview"]["findings"] if "preview" in reviewed else []
     context = {
         **cluster_context(caller, cluster, "configuration"),
-        **_reviewed(caller, cluster, draft),
+        **reviewed,
+        # The others stand beside their parameter.
+        "other_findings": [one for one in findings if one["parameter"] not in drafted],
         "draft": draft_answer(cluster=cluster, draft=draft),
         "weights_text": _weights_text(draft, cluster),
         "form": form,
