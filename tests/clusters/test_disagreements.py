@@ -204,7 +204,11 @@ def test_one_that_the_watchdog_has_lost_and_that_answers_us_is_a_disagreement(
 
     [finding] = found["findings"]
     assert (found["state"], found["watchdog"]["state"]) == ("disagree", "disagree")
-    assert finding["who_is_wrong"] == "pgpool-1 and pgpool-3"
+    assert found["watchdog"]["sentence"] == (
+        "pgpool-1 leads, and 2 of 3 pgpools are alive, of which 2 make a quorum. No virtual address is configured. "
+        "1 disagreement, told above."
+    )
+    assert finding["who_is_wrong"] == "the watchdog at pgpool-1 and pgpool-3"
     disputed = {(each["instance"], each["member"]) for each in found["watchdog"]["cells"] if each["is_disputed"]}
     assert disputed == {("pgpool-1", "pgpool-2"), ("pgpool-3", "pgpool-2")}
     assert not any(each["disputed"] for each in found["cells"])

@@ -187,7 +187,7 @@ def _lost_but_answers(watched: Watched) -> Iterator[Finding]:
             names, name = [pgpool for pgpool, _node in blind], member.shown_name
             yield Finding(
                 about=f"{name} in the watchdog",
-                who_is_wrong=listed(names),
+                who_is_wrong=f"the watchdog at {listed(names)}",
                 message=f"{listed(names)} {verb(names, 'holds', 'hold')} {name} for {blind[0][1].state}, but it "
                 "answers Lifeguard: clients still use it, while it has no part in failovers and learns of none.",
                 remedy=f"{_MEND_NETWORK} If they are, restart {name}, so that it joins again.",
@@ -256,11 +256,16 @@ def _strangers(watched: Watched) -> Iterator[Finding]:
 
 
 def sentence(watched: Watched, found: Sequence[Finding]) -> str:
-    """What holds now, in one or two sentences; there is at least one view."""
-    if found:
-        return f"{len(found)} thing{'' if len(found) == 1 else 's'} to look at in the watchdog."
+    """What holds now, in a few words; there is at least one view."""
+    above = f" {len(found)} disagreement{'' if len(found) == 1 else 's'}, told above." if found else ""
     if watched.is_electing:
-        return "The watchdog is settling who leads: that takes some seconds."
+        return f"The watchdog is settling who leads: that takes some seconds.{above}"
+    if any(each.about == "watchdog leader" for each in found):
+        return f"Nobody can say who leads.{above}"
+    return f"{_who_leads(watched)}{above}"
+
+
+def _who_leads(watched: Watched) -> str:
     view = next((each for each in watched.views if each.watchdog.is_leader), watched.views[0])
     nodes = view.watchdog.nodes
     alive = sum(node.is_alive for node in nodes)

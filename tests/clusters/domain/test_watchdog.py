@@ -145,7 +145,10 @@ def test_the_sentence_tells_who_leads() -> None:
 def test_one_that_is_lost_for_the_others_and_answers_is_told() -> None:
     finding = only(found(views("one-frozen", "pgpool-1", "pgpool-3")))
 
-    assert (finding.about, finding.who_is_wrong) == ("pgpool-2 in the watchdog", "pgpool-1 and pgpool-3")
+    assert (finding.about, finding.who_is_wrong) == (
+        "pgpool-2 in the watchdog",
+        "the watchdog at pgpool-1 and pgpool-3",
+    )
     assert "hold pgpool-2 for lost, but it answers Lifeguard" in finding.message
     assert "restart pgpool-2" in finding.remedy
 
@@ -183,6 +186,7 @@ def test_two_leaders_are_a_split_brain_and_the_one_without_a_quorum_is_wrong() -
     assert (finding.about, finding.who_is_wrong) == ("watchdog leader", "pgpool-1")
     assert finding.message.startswith("Split brain: pgpool-1 and pgpool-2 each hold themselves for the leader")
     assert "restart pgpool-1, without a quorum there" in finding.remedy
+    assert sentence(Watched([lonely], members()), [finding]) == "Nobody can say who leads. 1 disagreement, told above."
     both = [lonely, leading(two, quorum="absent")]
     assert found(both)[0].who_is_wrong == NOBODY_KNOWS
 
