@@ -13,6 +13,7 @@ from apps.clusters.views import (
     functions,
     registration,
     registry,
+    revisions,
     role_weights,
     rollouts,
     settings,
@@ -42,6 +43,11 @@ urlpatterns = [
     path("clusters/<slug:slug>/drift/revert/", drift.drift_revert, name="cluster-drift-revert"),
     path("clusters/<slug:slug>/history/", detail.cluster_history, name="cluster-history"),
     path("clusters/<slug:slug>/revisions/<int:number>/", detail.cluster_revision, name="cluster-revision"),
+    path(
+        "clusters/<slug:slug>/revisions/<int:number>/roll-out/",
+        revisions.revision_roll_out,
+        name="cluster-revision-roll-out",
+    ),
     path("clusters/<slug:slug>/disagreements/", disagreements.cluster_disagreements, name="cluster-disagreements"),
     path(
         "clusters/<slug:slug>/disagreements/now/",

@@ -47,7 +47,8 @@ def test_a_published_file_is_waited_for_until_somebody_applied_it(pair: Scene) -
     assert "backend_weight2 = 3" in published()
     assert step.waiting_for == (
         f"The file {step.file.sha256[:12]} is published for pgpool-1; it is asked every 5 s until the file was applied "
-        "there and reloaded."
+        "there and reloaded. Seen latest: pgpool-1 does not use the file that it was given, it keeps other values: "
+        "backend_weight2 is 1, not 3."
     )
     assert pair.texts() == [conf_text()] * 2  # nothing is written on any host before that
 

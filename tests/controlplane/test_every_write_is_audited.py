@@ -296,6 +296,10 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
     ),
     ("POST", "cluster-draft-roll-out"): ("parameters.requested", roll_out_a_draft),
     ("POST", "api-draft-rollout"): ("parameters.requested", roll_out_a_draft_by_rest),
+    ("POST", "cluster-revision-roll-out"): (
+        "rollout.rollback_requested",
+        lambda w: w.post("cluster-revision-roll-out", slug="orders", number=w.finished_rollout().revision.number),
+    ),
     ("POST", "rollout-rollback"): (
         "rollout.rollback_requested",
         lambda w: w.post("rollout-rollback", pk=w.finished_rollout().pk),
@@ -367,6 +371,10 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
     ("PUT", "api-parameters"): (
         "parameters.requested",
         lambda w: w.script.put(f"{ORDERS}parameters/", {"parameters": {"max_pool": "8"}}),
+    ),
+    ("POST", "api-revision-roll-out"): (
+        "rollout.rollback_requested",
+        lambda w: w.script.post(f"/api/v1/clusters/orders/revisions/{w.finished_rollout().revision.number}/roll-out/"),
     ),
     ("POST", "api-rollout-rollback"): (
         "rollout.rollback_requested",

@@ -1,4 +1,4 @@
-"""A person edits the pgpool.conf of one real pgpool: it is seen, adopted, edited again, and reverted."""
+"""A person edits one real pgpool.conf: it is seen, adopted, edited again, and reverted; then all goes back."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access import Caller
-from apps.clusters.control import drift_changes, rollouts
+from apps.clusters.control import drift_changes, revision_return, rollouts
 from apps.clusters.models import Cluster, InstanceConfig, Rollout
 from apps.clusters.polling import file_watch
 from apps.clusters.queries.drift import DriftAnswer, drift_answer
@@ -74,4 +74,11 @@ def test_what_a_person_edits_on_one_pgpool_is_seen_adopted_and_reverted(
         reverted = carry_out(drift_changes.request_reversion(**asked, names=["pgpool-2"], now=timezone.now()))
         assert reverted.state == "verified", list(reverted.log.values_list("text", flat=True))
         assert "backend_weight1 = 500" in Path(restored_lab.plan.pgpools[1].conf).read_text(encoding="utf-8")
+        assert look(cluster, caller)["state"] == "in_step"
+
+        registered = cluster.revisions.get(number=1)
+        assert registered.note == "as registered"
+        back = carry_out(revision_return.request_return(**asked, revision=registered, now=timezone.now()))
+        assert back.state == "verified", list(back.log.values_list("text", flat=True))
+        wait_until(lambda: shown("delay_threshold") == "2MB", "the value of the registration is shown")
         assert look(cluster, caller)["state"] == "in_step"

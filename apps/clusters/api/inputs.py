@@ -228,6 +228,12 @@ class WeightsInput(StrictSerializer):
         return attrs
 
 
+class ReturnInput(StrictSerializer):
+    note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
+    base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")
+    plan = PlanField()
+
+
 class ParametersInput(StrictSerializer):
     """Values are read by the story, which names the parameter and the fault."""
 

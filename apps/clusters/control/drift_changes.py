@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.accounts.access import Caller
-from apps.clusters.control import adoptable, deliveries, revisions, rollout_rows, whole_files
+from apps.clusters.control import adoptable, as_registered, deliveries, revisions, rollout_rows, whole_files
 from apps.clusters.control.revisions import ConfigUnusable, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.verified_files import VerifiedFile, measured_against
 from apps.clusters.domain import pgpool_conf
@@ -106,6 +106,7 @@ def _request(
         if not new:
             where = ", ".join(each.name for each in instances)
             raise DriftRefused(f"There is nothing to {nothing} on {where}: it is as it was verified.")
+        as_registered.store(caller=caller, cluster=cluster)
         revision = revisions.store(cluster=cluster, origin=origin, note=note.strip(), author=caller.user, files=new)
         before = {file.instance.name: revisions.plain(_weights_in(file.base.text)) for file in new}
         return rollout_rows.create(caller=caller, cluster=cluster, revision=revision, weights_before=before, now=now)

@@ -9,7 +9,7 @@ from django.db import transaction
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.control import revisions, rollout_rows, weight_change
+from apps.clusters.control import as_registered, revisions, rollout_rows, weight_change
 from apps.clusters.control.revisions import LiveConfig, NewFile
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.weight_change import KNOWN, PreviewLine, Wanted, changed_lines, preview_lines
@@ -210,6 +210,7 @@ def _store(
     caller: Caller, cluster: Cluster, understood: _Understood, changes: Sequence[_Change], *, note: str
 ) -> ConfigRevision:
     live = [change.config for change in changes]
+    as_registered.store(caller=caller, cluster=cluster, live=live)
     if weight_change.is_news(cluster, live):
         weight_change.store_live(caller, cluster, live, note="")
     return revisions.store(

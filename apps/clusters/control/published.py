@@ -24,11 +24,11 @@ def is_published(instance: PgpoolInstance | None) -> bool:
     return instance is not None and instance.delivery_kind == PgpoolInstance.Delivery.MANUAL
 
 
-def not_applied(step: RolloutStep) -> NotYet:
-    """Why a step waits whose file others have to apply."""
+def not_applied(step: RolloutStep, seen: str) -> NotYet:
+    """Why a step waits whose file others have to apply. seen: what its pgpool does instead, as when another was."""
     reason = (
         f"The file {step.file.sha256[:12]} is published for {step.instance_name}; it is asked every "
-        f"{APPLIED_EVERY_S:.0f} s until the file was applied there and reloaded."
+        f"{APPLIED_EVERY_S:.0f} s until the file was applied there and reloaded. Seen latest: {seen}"
     )
     hours = step.instance.longest_wait_h if step.instance is not None else 0
     return NotYet(reason, retry_s=APPLIED_EVERY_S, longest=timedelta(hours=hours))

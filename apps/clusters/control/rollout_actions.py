@@ -96,7 +96,7 @@ def verify_new(step: RolloutStep, held_until: float) -> Done:
     except ActionFailed as error:
         if error.is_final or not published.is_published(step.instance):
             raise
-        raise published.not_applied(step) from error
+        raise published.not_applied(step, str(error)) from error
 
 
 def restore(step: RolloutStep, held_until: float) -> Done:

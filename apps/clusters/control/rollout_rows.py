@@ -48,7 +48,8 @@ class LeaseLost(Exception):
         super().__init__(f"rollout {rollout_id}: another worker carries it on")
 
 
-_ABOUT_DRIFT: Mapping[str, str] = {
+_BY_ORIGIN: Mapping[str, str] = {
+    ConfigRevision.Origin.ROLLBACK: "rollout.rollback_requested",
     ConfigRevision.Origin.ADOPTED: "drift.adopted",
     ConfigRevision.Origin.REVERTED: "drift.reverted",
 }
@@ -131,10 +132,10 @@ def create(
 def _record(caller: Caller, rollout: Rollout, weights_before: Mapping[str, Mapping[str, float]]) -> None:
     revision, names = rollout.revision, weight_words.backend_names(cluster=rollout.cluster)
     request = "parameters.requested" if revision.parameters else "weights.requested"
-    request = _ABOUT_DRIFT.get(revision.origin, request)
+    request = _BY_ORIGIN.get(revision.origin, request)
     audit.record(
         caller=caller,
-        action=request if rollout.rollback_of is None else "rollout.rollback_requested",
+        action=request,
         target_type="cluster",
         target_id=rollout.cluster.pk,
         target_name=rollout.cluster.slug,

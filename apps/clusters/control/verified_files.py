@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from apps.clusters.control import whole_files
 from apps.clusters.control.revisions import sha256_of
@@ -20,11 +20,23 @@ class VerifiedFile:
     revision_number: int | None
 
 
-def verified_files(instances: Collection[PgpoolInstance]) -> dict[int, VerifiedFile]:
+def verified_files(instances: Collection[PgpoolInstance], *, up_to: int | None = None) -> dict[int, VerifiedFile]:
     """Instance id -> the newest file that a rollout verified there, or that was stored when it was registered.
 
     A file that was only found there, and that nobody adopted, does not count. An instance without any is missing.
+    up_to: as it was when the revision of this number had been rolled out.
     """
+    newest = newest_files(instances, up_to=up_to).defer("base_text").select_related("revision")
+    found = {
+        file.instance_id: VerifiedFile(file.instance_id, file.text, file.sha256, file.revision.number)
+        for file in newest
+        if file.instance_id is not None
+    }
+    return _put_back(found, up_to=up_to)
+
+
+def newest_files(instances: Collection[PgpoolInstance], *, up_to: int | None = None) -> QuerySet[RevisionFile]:
+    """Of each instance the row that verified_files goes by."""
     steps = RolloutStep.objects.filter(file=OuterRef("pk"))
     verified = Exists(steps.filter(state=RolloutStep.State.VERIFIED))
     # A way back is never undone: what it wrote shall stand there, also where a frozen pgpool did not confirm it.
@@ -33,20 +45,19 @@ def verified_files(instances: Collection[PgpoolInstance]) -> dict[int, VerifiedF
     )
     stored_only = ~Exists(steps) & ~Exists(ConfigRevision.objects.filter(pk=OuterRef("revision"), origin="live"))
     counts = verified | written_back | stored_only
-    files = RevisionFile.objects.filter(counts, instance__in=instances).defer("base_text")
-    newest = files.order_by("instance_id", "-revision__number").distinct("instance_id").select_related("revision")
-    found = {
-        file.instance_id: VerifiedFile(file.instance_id, file.text, file.sha256, file.revision.number)
-        for file in newest
-        if file.instance_id is not None
-    }
-    return _put_back(found)
+    files = RevisionFile.objects.filter(counts, _reach(up_to, "revision__number"), instance__in=instances)
+    return files.order_by("instance_id", "-revision__number").distinct("instance_id")
 
 
-def _put_back(verified: Mapping[int, VerifiedFile]) -> dict[int, VerifiedFile]:
+def _reach(up_to: int | None, column: str) -> Q:
+    return Q() if up_to is None else Q(**{f"{column}__lte": up_to})
+
+
+def _put_back(verified: Mapping[int, VerifiedFile], *, up_to: int | None) -> dict[int, VerifiedFile]:
     """Where a later rollout put the verified file back, with the defaults of what it leaves out written into it."""
     is_back = [RolloutStep.State.RESTORED, RolloutStep.State.RESTORE_PENDING]
-    steps = RolloutStep.objects.filter(state__in=is_back, file__instance__in=list(verified))
+    reach = _reach(up_to, "file__revision__number")
+    steps = RolloutStep.objects.filter(reach, state__in=is_back, file__instance__in=list(verified))
     found = dict(verified)
     for step in steps.select_related("file__instance", "file__revision").order_by("file__revision__number"):
         file = step.file

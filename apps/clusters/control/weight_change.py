@@ -7,7 +7,7 @@ from typing import TypedDict
 from django.db import transaction
 
 from apps.accounts.access import Caller
-from apps.clusters.control import revisions, rollout_rows
+from apps.clusters.control import as_registered, revisions, rollout_rows
 from apps.clusters.control.revisions import Difference, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.domain import pgpool_conf
@@ -185,6 +185,7 @@ def _revision(
     caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], wanted: Wanted | None, *, note: str
 ) -> ConfigRevision:
     """What is to be rolled out; live files that are news are kept as a revision of their own first."""
+    as_registered.store(caller=caller, cluster=cluster, live=live)
     if wanted is None:
         for config in live:
             shares(revisions.weights_of(config.conf))  # pgpool would send everything to node 0 if all weights were 0
@@ -205,7 +206,7 @@ def store_live(caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], *, 
     return revisions.store(
         cluster=cluster,
         origin=ConfigRevision.Origin.LIVE,
-        note=note or "as found on the pgpools",
+        note=note or (as_registered.NOTE if as_registered.is_due(cluster) else "as found on the pgpools"),
         author=caller.user,
         files=[_new_file(config, None) for config in live],
     )

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TypedDict
 
+from apps.clusters.control import whole_revisions
 from apps.clusters.domain import disagreements
 from apps.clusters.domain.pgpool_views import Finding, Seen, Truth, View, Wanted
 from apps.clusters.domain.weights import WeightError, shares
@@ -198,7 +199,7 @@ def _wanted(cluster: Cluster) -> Wanted | None:
     if revision is None:
         return None
     found = {}
-    for name, weights in revision.weights.items():
+    for name, weights in whole_revisions.weights_of(revision, list(cluster.instances.defer("pcp_password"))).items():
         try:
             found[name] = shares({int(node_id): weight for node_id, weight in weights.items()})
         except WeightError:

@@ -7,7 +7,7 @@ from typing import TypedDict
 from apps.accounts.access import Caller
 from apps.accounts.members import who_may
 from apps.accounts.roles import Role
-from apps.clusters.control import writes
+from apps.clusters.control import whole_revisions, writes
 from apps.clusters.domain.weights import WeightError, as_integers, shares
 from apps.clusters.models import Cluster, ConfigRevision, InstanceLatest, NodeLatest, PgpoolInstance, Rollout
 from apps.clusters.queries.confirmed_weights import just_read_back, revision_in_force
@@ -57,8 +57,9 @@ def weights_answer(*, cluster: Cluster, now: datetime) -> WeightsAnswer:
     """
     seen = {**_seen_shares(cluster), **just_read_back(cluster=cluster, now=now)}
     revision = revision_in_force(cluster=cluster)
-    written: Mapping[str, Mapping[str, int]] = revision.weights if revision else {}
-    shown = dict(cluster.instances.values_list("name", "shown_weights"))
+    instances = list(cluster.instances.defer("pcp_password"))
+    written = whole_revisions.weights_of(revision, instances) if revision else {}
+    shown = {instance.name: instance.shown_weights for instance in instances}
     agrees = bool(revision)
     per_instance: dict[str, dict[str, int]] = {}
     for name, by_node in seen.items():
@@ -159,8 +160,9 @@ def _note(backend: BackendFigures) -> str:
 
 def _previous(cluster: Cluster, now: WeightsAnswer) -> dict[str, float] | None:
     """Shares of the latest revision that differs from what runs now and was the same on every pgpool."""
+    instances = list(cluster.instances.defer("pcp_password"))
     for revision in ConfigRevision.objects.filter(cluster=cluster).order_by("-number")[:20]:
-        written = list(revision.weights.values())
+        written = list(whole_revisions.weights_of(revision, instances).values())
         if not written or any(each != written[0] for each in written) or not any(written[0].values()):
             continue
         found = shares({int(node_id): weight for node_id, weight in written[0].items()})

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TypedDict
 
+from apps.clusters.control import whole_revisions
 from apps.clusters.control.weight_change import PreviewLine, changed_lines, preview_lines
 from apps.clusters.domain import pgpool_conf
 from apps.clusters.domain.pgpool_conf import ConfigSyntaxError, IncludeUnsupported
-from apps.clusters.models import Cluster, ConfigRevision, RevisionFile, Rollout
+from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, RevisionFile, Rollout
 from apps.clusters.queries import weight_words
 from apps.clusters.queries.weight_words import backend_names
 
@@ -71,15 +72,15 @@ def revision_answers(*, cluster: Cluster, before: int | None, limit: int) -> lis
     found = ConfigRevision.objects.filter(cluster=cluster).prefetch_related("rollouts").order_by("-number")
     if before is not None:
         found = found.filter(number__lt=before)
-    names = backend_names(cluster=cluster)
-    return [_revision(revision, names) for revision in found[:limit]]
+    names, instances = backend_names(cluster=cluster), list(cluster.instances.all())
+    return [_revision(revision, names, instances) for revision in found[:limit]]
 
 
 def revision_detail(*, revision: ConfigRevision) -> RevisionDetail:
     """One revision with what it changed in every pgpool.conf, and the whole text of each."""
     pairs = [(file, _earlier(revision, file)) for file in revision.files.order_by("instance_name")]
     return {
-        **_revision(revision, backend_names(cluster=revision.cluster)),
+        **_revision(revision, backend_names(cluster=revision.cluster), list(revision.cluster.instances.all())),
         "changes": [change for file, earlier in pairs for change in _changes(file, earlier)],
         "files": [_file(file, earlier) for file, earlier in pairs],
     }
@@ -96,7 +97,10 @@ def rollout_diffs(*, rollout: Rollout, is_back: bool = False) -> list[FileDiff]:
     ]
 
 
-def _revision(revision: ConfigRevision, names: weight_words.Names) -> RevisionAnswer:
+def _revision(
+    revision: ConfigRevision, names: weight_words.Names, instances: Sequence[PgpoolInstance]
+) -> RevisionAnswer:
+    weights = whole_revisions.weights_of(revision, instances)
     return {
         "id": revision.pk,
         "number": revision.number,
@@ -105,9 +109,9 @@ def _revision(revision: ConfigRevision, names: weight_words.Names) -> RevisionAn
         "note": revision.note,
         "author": revision.author_name,
         "created_at": revision.created_at,
-        "weights": revision.weights,
-        "weights_text": weight_words.shares_text(revision.weights, names),
-        "integers_text": weight_words.integers_text(revision.weights),
+        "weights": weights,
+        "weights_text": weight_words.shares_text(weights, names),
+        "integers_text": weight_words.integers_text(weights),
         "parameters": revision.parameter_names,
         "parameters_text": weight_words.names_text(revision.parameter_names),
         "rollouts": sorted(rollout.pk for rollout in revision.rollouts.all()),

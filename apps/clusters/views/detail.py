@@ -142,7 +142,11 @@ def cluster_revision(request: HttpRequest, caller: Caller, slug: str, number: in
     """One revision: what it changed, and its files with every secret masked."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     revision = revision_detail(revision=lookup.revision_of(cluster=cluster, number=number))
-    context = {**cluster_context(caller, cluster, "history"), "revision": revision}
+    context = {
+        **cluster_context(caller, cluster, "history"),
+        "revision": revision,
+        "may_return": caller.may(Role.OPERATOR),
+    }
     return render(request, "clusters/revision_detail.html", context)
 
 

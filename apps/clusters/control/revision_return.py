@@ -1,0 +1,80 @@
+"""Going back to an earlier revision: the files that stood on every pgpool then, as a new revision and its rollout."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from django.db import transaction
+
+from apps.accounts.access import Caller
+from apps.clusters.control import adoptable, revisions, rollout_rows, weight_change, whole_revisions
+from apps.clusters.control.revisions import LiveConfig, NewFile, WeightsRefused
+from apps.clusters.control.weight_change import KNOWN
+from apps.clusters.control.whole_revisions import WholeFile
+from apps.clusters.domain.rollout_waves import parse_plan
+from apps.clusters.models import Cluster, ConfigRevision, Rollout
+
+
+class ReturnRefused(WeightsRefused):
+    """The files of this revision cannot be put back as things stand."""
+
+
+def new_files(*, cluster: Cluster, revision: ConfigRevision, base: str = KNOWN) -> list[NewFile]:
+    """What going back would write. Pgpools of which the revision knows nothing keep their file.
+
+    Raises ReturnRefused, or what weight_change.request_weights does about live files.
+    """
+    return _new_files(revision, _live(cluster, base))
+
+
+def request_return(
+    *,
+    caller: Caller,
+    cluster: Cluster,
+    revision: ConfigRevision,
+    note: str = "",
+    base: str = KNOWN,
+    plan: object = None,
+    now: datetime,
+) -> Rollout:
+    """Roll the files of this revision out. base, plan, errors: as weight_change.request_weights; ReturnRefused."""
+    weight_change.check_note(note)
+    with rollout_rows.one_at_a_time(cluster), transaction.atomic():
+        rollout_rows.hold(cluster)
+        live = _live(cluster, base)
+        files = _new_files(revision, live)
+        parsed = parse_plan(plan, [file.instance.name for file in files])
+        if weight_change.is_news(cluster, live):
+            weight_change.store_live(caller, cluster, live, note="")
+        stored = revisions.store(
+            cluster=cluster,
+            origin=ConfigRevision.Origin.ROLLBACK,
+            note=note.strip() or f"back to revision {revision.number}",
+            author=caller.user,
+            files=files,
+        )
+        before = {one.instance.name: revisions.plain(revisions.weights_of(one.conf)) for one in live}
+        return rollout_rows.create(
+            caller=caller, cluster=cluster, revision=stored, weights_before=before, plan=parsed, now=now
+        )
+
+
+def _live(cluster: Cluster, base: str) -> list[LiveConfig]:
+    weight_change.check_base(base)
+    live = revisions.read_live(cluster, revisions.writable_instances(cluster))
+    weight_change.refuse_changed(cluster, live, base=base)
+    return live
+
+
+def _new_files(revision: ConfigRevision, live: Sequence[LiveConfig]) -> list[NewFile]:
+    whole = whole_revisions.files_of(revision)
+    if not whole:
+        raise ReturnRefused(f"Revision {revision.number} holds no file of a pgpool that is registered now.")
+    return [_new_file(config, whole) for config in live if config.instance.pk in whole]
+
+
+def _new_file(config: LiveConfig, whole: Mapping[int, WholeFile]) -> NewFile:
+    """Raises ReturnRefused: pgpool could not go by that file any more, as with a backend that was added since."""
+    text = whole[config.instance.pk].text
+    if fault := adoptable.fault_of(config.instance, text, verified=config.file.text):
+        raise ReturnRefused(f"The file of {config.instance.name} cannot be put back as it was: {fault}.")
+    return NewFile(instance=config.instance, text=text, base=config.file)
