@@ -96,6 +96,7 @@ def test_lists_that_differ_stay_different_and_a_read_only_list_is_told(acme: Sce
         assert f'id="parameter-{name}"' in draft
     assert "read_only_function_list-pgpool-1" not in draft
     assert f"own_.*,{PROPOSED}" in draft
+    assert "3 changes not rolled out" in person.get(PAGE).content.decode()
 
     first.__class__.objects.filter(pk=first.pk).update(version="4.1.2")
     person.post("/o/acme/clusters/orders/draft/discard/")

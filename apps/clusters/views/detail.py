@@ -24,7 +24,7 @@ VERDICT_WINDOW_S = 300
 # What replication lag is drawn in: of ?lag= -> words.
 LAG_UNITS = {"seconds": "Lag in seconds", "bytes": "bytes"}
 _EVENTS_ON_CHARTS = 8
-_TABS_OF_DRAFTS = {"configuration", "weights"}
+_TABS_OF_DRAFTS = {"configuration", "weights", "functions"}
 
 
 class ChartEvent(TypedDict):
