@@ -39,6 +39,7 @@ def pages(demo: dict[str, Any]) -> dict[str, str]:
         # The shortest window: a demo is young.
         "cluster": f"/o/{organisation}/clusters/{cluster}/?window=300",
         "weights": f"/o/{organisation}/clusters/{cluster}/weights/?weight_0=0&weight_1=1&weight_2=3",
+        "configuration": f"/o/{organisation}/clusters/{cluster}/configuration/",
         "register": f"/o/{organisation}/clusters/register/",
     }
     rollouts = ask(f"{demo['url']}/api/v1/clusters/{cluster}/rollouts/", token=demo["api_token"])

@@ -77,7 +77,7 @@ def test_a_detach_is_done_when_every_pgpool_shows_it(acme: Scene) -> None:
     ] * 2
     assert AuditEntry.objects.get(action="backend.detach.requested").after["reason"] == "new disk"
     titles = list(ClusterEvent.objects.order_by("pk").values_list("title", "node_id"))
-    assert titles == [("detach of pg3 requested by Ann", 2), ("detach of pg3: done", 2)]
+    assert titles == [("Detach of pg3 requested by Ann", 2), ("Detach of pg3: done", 2)]
 
 
 def test_an_attach_is_read_back_too(acme: Scene) -> None:

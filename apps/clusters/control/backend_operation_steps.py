@@ -143,11 +143,10 @@ def _enter(operation: BackendOperation, steps: Steps, state: State, holder: str,
     with transaction.atomic():
         rows.change(operation, holder, **changes)
         if state == State.DONE:
-            rows.add_event(
-                operation, f"{operation.kind} of {operation.backend_name}: done", at=now, detail=operation.outcome
-            )
+            title = f"{operation.get_kind_display().capitalize()} of {operation.backend_name}: done"
+            rows.add_event(operation, title, at=now, detail=operation.outcome)
         if state == State.ASKING:
-            title = f"sessions still read from {operation.backend_name}: its drain asks whether to go on"
+            title = f"Sessions still read from {operation.backend_name}: its drain asks whether to go on"
             rows.add_event(operation, title, at=now, is_problem=True)
         rows.announce(operation)
 
@@ -155,7 +154,7 @@ def _enter(operation: BackendOperation, steps: Steps, state: State, holder: str,
 def _fail(operation: BackendOperation, outcome: str, holder: str, *, now: datetime) -> None:
     with transaction.atomic():
         rows.change(operation, holder, state=State.FAILED, finished_at=now, outcome=outcome)
-        title = f"{operation.kind} of {operation.backend_name} failed"
+        title = f"{operation.get_kind_display().capitalize()} of {operation.backend_name} failed"
         rows.add_event(operation, title, at=now, detail=outcome, is_problem=True)
         rows.announce(operation)
 

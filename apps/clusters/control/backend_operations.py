@@ -76,7 +76,7 @@ def request(
         operation.save()
         _add_steps(operation)
         _record(caller, operation, "requested", {"reason": operation.reason, "risks": operation.risks})
-        title = f"{kind} of {operation.backend_name} requested by {operation.requested_by_name}"
+        title = f"{kind.capitalize()} of {operation.backend_name} requested by {operation.requested_by_name}"
         backend_operation_rows.add_event(operation, title, at=now, detail=operation.reason)
         _tell(operation)
     return operation
@@ -107,7 +107,7 @@ def cancel(*, caller: Caller, operation: BackendOperation, now: datetime) -> Bac
             current.way_back, current.outcome = weights_back(caller, current, now)
             current.save(update_fields=["outcome", "way_back"])
         _record(caller, current, "cancelled", {"outcome": current.outcome})
-        title = f"drain of {current.backend_name} cancelled by {caller.user.shown_name}"
+        title = f"Drain of {current.backend_name} cancelled by {caller.user.shown_name}"
         backend_operation_rows.add_event(current, title, at=now, detail=current.outcome)
         _tell(current)
     return current

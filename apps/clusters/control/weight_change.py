@@ -40,8 +40,8 @@ class BaseChanged(Exception):
     def __init__(self, differences: Sequence[Difference]) -> None:
         names = ", ".join(dict.fromkeys(each["instance"] for each in differences))
         super().__init__(
-            f"The pgpool.conf of {names} was changed outside Lifeguard. Look at the difference; "
-            'to go on from the file as it is, send "base": "live".'
+            f"The pgpool.conf of {names} was changed outside Lifeguard. Adopt or revert that on the page "
+            'Drift, or go on from the file as it is (by REST: "base": "live").'
         )
         self.differences = list(differences)
 

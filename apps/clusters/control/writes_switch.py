@@ -119,7 +119,7 @@ def _tell(wish: Wish) -> None:
         _record(wish, organisation)
         events.announce(f"organisation.{organisation.pk}", "writes")
     clusters = Cluster.objects.filter(organisation__in=organisations).only("pk").order_by("pk")
-    title = f"writes {'stopped' if wish.is_stopped else 'allowed again'} by {wish.name}"
+    title = f"Writes {'stopped' if wish.is_stopped else 'allowed again'} by {wish.name}"
     ClusterEvent.objects.bulk_create(
         ClusterEvent(
             cluster=cluster, at=wish.now, kind=ClusterEvent.Kind.WRITES, title=title[:200], detail=wish.reason.strip()

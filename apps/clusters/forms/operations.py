@@ -11,11 +11,11 @@ class OperationForm(forms.Form):
 
     reason = fields.text("Why", max_length=LONGEST_REASON, hint="for the audit trail; may stay empty", required=False)
     wait_minutes = forms.IntegerField(
-        label="Wait for sessions, at most",
+        label="Wait for sessions, minutes at most",
         min_value=0,
         max_value=LONGEST_WAIT_S // 60,
         initial=DEFAULT_WAIT_S // 60,
-        help_text="minutes; then it asks whether to go on",
+        help_text="then it asks whether to go on",
         widget=forms.NumberInput({"class": "in", "autocomplete": "off"}),
     )
 
