@@ -1,5 +1,6 @@
 """Addresses and figures that nobody means: refused in words or taken for nothing, never a failure of Lifeguard."""
 
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -225,3 +226,16 @@ def test_no_form_fails_on_what_is_no_text(client_for: Callable[..., Client], ord
     for address in addresses("o/<slug:organisation>/"):
         answer = browser.post(address, form, content_type="application/x-www-form-urlencoded")
         assert answer.status_code < 500, address
+
+
+def test_a_body_at_the_very_limit_of_what_can_be_read_is_refused(
+    orders: Cluster, api_client: Callable[..., APIClient]
+) -> None:
+    """Some frames below the limit it could be read, and its refusal could not be put into words any more."""
+    script = api_client("admin")
+    limit = sys.getrecursionlimit()
+
+    for depth in range(limit - 120, limit - 80):
+        body = f'{{"weights": {"[" * depth}{"]" * depth}}}'
+        answer = script.put(f"/api/v1/clusters/{orders.slug}/weights/", body, content_type="application/json")
+        assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json"), depth

@@ -1,7 +1,5 @@
 """Errors: problem+json for scripts, pages for people, and neither tells more than it should."""
 
-import sys
-
 import pytest
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.db import OperationalError
@@ -92,21 +90,16 @@ def test_a_body_that_is_no_json_is_refused(member, body, detail):
     assert detail in answer.json()["detail"]
 
 
-def test_a_body_is_refused_however_deep_it_is_nested(member):
-    """About the limit of Python's recursion too, where it can be read and no longer told back."""
+def test_a_body_that_is_nested_too_deep_is_refused_with_its_field(member):
     script = APIClient()
     script.force_login(member("admin").user)
-    depths = [DEEPEST + 1, 100, *range(sys.getrecursionlimit() - 250, sys.getrecursionlimit() + 10, 2)]
 
-    for depth in depths:
+    def told(depth):
         body = f'{{"name": {"[" * depth}{"]" * depth}}}'
-        answer = script.post("/api/v1/tokens/", body, content_type="application/json")
-        assert (answer.status_code, answer["Content-Type"]) == (400, JSON), depth
+        return script.post("/api/v1/tokens/", body, content_type="application/json").json()
 
-    deep = f'{{"name": {"[" * DEEPEST}{"]" * DEEPEST}}}'
-    assert "deeper" not in script.post("/api/v1/tokens/", deep, content_type="application/json").json()["detail"]
-    deeper = script.post("/api/v1/tokens/", deep.replace("[]", "[[]]"), content_type="application/json").json()
-    assert deeper["errors"] == [{"field": "name", "reason": "is nested deeper than 32 levels"}]
+    assert "deeper" not in told(DEEPEST)["detail"]
+    assert told(DEEPEST + 1)["errors"] == [{"field": "name", "reason": "is nested deeper than 32 levels"}]
 
 
 @pytest.mark.parametrize("body", ["[]", '"text"', "7", "null"])
