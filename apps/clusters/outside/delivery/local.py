@@ -156,10 +156,13 @@ class LocalFile:
         """Forget old backups, and the drafts of workers that were killed. The file is written, whatever fails here."""
         name = self.path.name
         with contextlib.suppress(OSError):
-            written_ns = {path: path.stat().st_mtime_ns for path in self.path.parent.iterdir()}
-            backups = [path for path in written_ns if path.name.startswith(f"{name}.lifeguard-") and path != newest]
+            ours = (f"{name}.lifeguard-", f".{name}.lifeguard-")
+            # The directory may hold the files of many pgpools.
+            found = [path for path in self.path.parent.iterdir() if path.name.startswith(ours)]
+            written_ns = {path: path.stat().st_mtime_ns for path in found}
+            backups = [path for path in written_ns if path.name.startswith(ours[0]) and path != newest]
             backups.sort(key=written_ns.__getitem__, reverse=True)
-            drafts = [path for path in written_ns if path.name.startswith(f".{name}.lifeguard-")]
+            drafts = [path for path in written_ns if path.name.startswith(ours[1])]
             given_up = [path for path in drafts if written_ns[newest] - written_ns[path] > DRAFT_LIVES_NS]
             for path in [*backups[BACKUPS_KEPT - 1 :], *given_up]:
                 path.unlink()
