@@ -8,10 +8,10 @@ import pytest
 from django.contrib.messages import get_messages
 
 from apps.accounts.access import Caller
-from apps.clusters.control import parameter_change, rollouts
+from apps.clusters.control import parameter_change, revision_return, rollouts
 from apps.clusters.control.parameter_change import Wish
 from apps.clusters.control.program_parameters import NeedsAdmin
-from apps.clusters.models import Rollout
+from apps.clusters.models import ConfigRevision, Rollout
 from tests.clusters.callers_at_doors import browser, member, script
 from tests.clusters.drifting import Drifting, drifting_pair
 from tests.clusters.rollout_scene import NOW, conf_text
@@ -46,6 +46,9 @@ def test_an_operator_takes_no_program_back_and_an_admin_does(pair: Drifting) -> 
 
     with pytest.raises(NeedsAdmin, match=r"failover_command: pgpool runs .* on pgpool-1, pgpool-2. Ask an admin"):
         rollouts.request_rollback(caller=pair.scene.caller, rollout=rollout, now=NOW)
+    first = ConfigRevision.objects.earliest("number")
+    with pytest.raises(NeedsAdmin):
+        revision_return.request_return(caller=pair.scene.caller, cluster=pair.scene.cluster, revision=first, now=NOW)
     assert Rollout.objects.count() == 1
 
     back = rollouts.request_rollback(caller=admin, rollout=rollout, now=NOW)
