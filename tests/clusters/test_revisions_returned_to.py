@@ -96,6 +96,8 @@ def test_a_revision_of_one_pgpool_says_what_stands_on_the_others(pair: Scene) ->
     [_, of_one, *_] = revision_answers(cluster=pair.cluster, before=None, limit=9)
     assert of_one["number"] == 3
     assert of_one["weights"] == {"pgpool-1": {"0": 0, "1": 1, "2": 3}, "pgpool-2": {"0": 0, "1": 1, "2": 3}}
+    assert browser("viewer").get(f"{PAGE}3/").content.decode().count("left alone: as in") == 1
+    assert script("operator").get(f"{REVISIONS}3/").json()["carried"] == {"pgpool-1": 2}
     assert whole_texts(3) == [changed[0], changed[1].replace("delay_threshold = 1000\n", THEIRS)]
     assert pair.advance(go_back(pair, 3)).state == "verified"
     assert pair.texts() == whole_texts(3)

@@ -32,14 +32,22 @@ def files_of(revision: ConfigRevision) -> dict[int, WholeFile]:
 
 
 def weights_of(revision: ConfigRevision, instances: Collection[PgpoolInstance]) -> dict[str, dict[str, Any]]:
-    """Instance name -> node_id -> weight, of all of these. No text is opened: they are encrypted."""
-    others = [each for each in instances if each.name not in revision.weights]
-    found: dict[str, dict[str, Any]] = {}
-    for files in (_found(others, up_to=revision.number), newest_files(others, up_to=revision.number)):
-        for file in files.defer("text", "base_text").select_related("revision"):
-            if (weights := file.revision.weights.get(file.instance_name)) is not None:
-                found[file.instance_name] = weights
+    """Instance name -> node_id -> weight, of all of these."""
+    found = {name: file.revision.weights.get(name, {}) for name, file in _carried(revision, instances).items()}
     return dict(sorted({**found, **revision.weights}.items()))
+
+
+def carried_from(revision: ConfigRevision, instances: Collection[PgpoolInstance]) -> dict[str, int]:
+    """Names of the instances that it left alone -> number of the revision whose file stood there."""
+    return {name: file.revision.number for name, file in sorted(_carried(revision, instances).items())}
+
+
+def _carried(revision: ConfigRevision, instances: Collection[PgpoolInstance]) -> dict[str, RevisionFile]:
+    """No text is opened: they are encrypted."""
+    others = [each for each in instances if each.name not in revision.weights]
+    files = (_found(others, up_to=revision.number), newest_files(others, up_to=revision.number))
+    rows = [row for one in files for row in one.defer("text", "base_text").select_related("revision")]
+    return {row.instance_name: row for row in rows}
 
 
 def _found(instances: Collection[PgpoolInstance], *, up_to: int) -> QuerySet[RevisionFile]:

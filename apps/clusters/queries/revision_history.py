@@ -61,10 +61,11 @@ class RevisionFileAnswer(FileDiff):
 
 
 class RevisionDetail(RevisionAnswer):
-    """changes and files: against the revision before."""
+    """changes and files: against the revision before. carried: pgpools that it left alone -> whose file stood there."""
 
     changes: list[RevisionChange]
     files: list[RevisionFileAnswer]
+    carried: dict[str, int]
 
 
 def revision_answers(*, cluster: Cluster, before: int | None, limit: int) -> list[RevisionAnswer]:
@@ -79,10 +80,12 @@ def revision_answers(*, cluster: Cluster, before: int | None, limit: int) -> lis
 def revision_detail(*, revision: ConfigRevision) -> RevisionDetail:
     """One revision with what it changed in every pgpool.conf, and the whole text of each."""
     pairs = [(file, _earlier(revision, file)) for file in revision.files.order_by("instance_name")]
+    instances = list(revision.cluster.instances.all())
     return {
-        **_revision(revision, backend_names(cluster=revision.cluster), list(revision.cluster.instances.all())),
+        **_revision(revision, backend_names(cluster=revision.cluster), instances),
         "changes": [change for file, earlier in pairs for change in _changes(file, earlier)],
         "files": [_file(file, earlier) for file, earlier in pairs],
+        "carried": whole_revisions.carried_from(revision, instances),
     }
 
 
