@@ -205,6 +205,7 @@ CELERY_TASK_ROUTES = {
     "clusters.advance_rollout": {"queue": "rollout"},
     "clusters.advance_rollouts": {"queue": "rollout"},
     "clusters.apply_role_weights": {"queue": "rollout"},
+    "clusters.settle_debts": {"queue": "rollout"},
     "clusters.advance_backend_operation": {"queue": "rollout"},
     "clusters.advance_backend_operations": {"queue": "rollout"},
 }
@@ -229,6 +230,7 @@ CELERY_BEAT_SCHEDULE = {
     "advance-rollouts": {"task": "clusters.advance_rollouts", "schedule": 2.0, "options": {"expires": 2}},
     "look-at-files": {"task": "clusters.look_at_files", "schedule": 5.0, "options": {"expires": 5}},
     "apply-role-weights": {"task": "clusters.apply_role_weights", "schedule": 2.0, "options": {"expires": 2}},
+    "settle-debts": {"task": "clusters.settle_debts", "schedule": 3.0, "options": {"expires": 3}},
     "survey-functions": {"task": "clusters.survey_functions", "schedule": 3.0, "options": {"expires": 3}},
     "advance-backend-operations": {
         "task": "clusters.advance_backend_operations",

@@ -93,6 +93,10 @@ def _role_weights(target: str, _before: Facts, after: Facts) -> str:
     return f"Set the weights by role of {target}: primary {after['primary_share'] * 100:g} %{itself}"
 
 
+def _forgiven(target: str, before: Facts, _after: Facts) -> str:
+    return f"Let go that {before.get('instance')} of {target} owed revision {before.get('revision')}"
+
+
 def _plain(template: str) -> Words:
     """template: with {target}, and {scope} or {rollout} of the row after the change."""
     return lambda target, _before, after: template.format(
@@ -116,6 +120,8 @@ _WORDS: Mapping[str, Words] = {
     "rollout.resumed": _plain("Resumed the rollout on {target}"),
     "writes.stopped": _plain("Stopped all writes to the pgpools of {target}"),
     "writes.allowed": _plain("Allowed writes to the pgpools of {target} again"),
+    "debt.given": _plain("Gave a pgpool of {target} what it owed, as rollout #{rollout}"),
+    "debt.forgiven": _forgiven,
     "role_weights.changed": _role_weights,
     "role_weights.dismissed": _plain("Left the weights of {target} as they are after a change of roles"),
     "functions.survey_requested": _plain("Asked for a survey of the functions of {target}"),

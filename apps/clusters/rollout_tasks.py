@@ -7,7 +7,7 @@ import socket
 from celery import shared_task
 from django.utils import timezone
 
-from apps.clusters.control import convergence, function_survey, role_weights, rollout_rows, rollouts
+from apps.clusters.control import convergence, debt_settlement, function_survey, role_weights, rollout_rows, rollouts
 
 
 @shared_task(name=rollout_rows.ADVANCE_TASK)
@@ -28,6 +28,12 @@ def advance_rollouts() -> None:
 def apply_role_weights() -> None:
     """Roll out what a change of roles asks for, where the organisation lets that happen without a person."""
     role_weights.apply_by_itself(now=timezone.now())
+
+
+@shared_task(name="clusters.settle_debts")
+def settle_debts() -> None:
+    """Give every pgpool that answers again what it owes, or tell that it is back."""
+    debt_settlement.settle_returned(now=timezone.now())
 
 
 @shared_task(name="clusters.survey_functions")

@@ -1,7 +1,13 @@
 """The Celery doors of this application, gathered for Celery's discovery."""
 
 from apps.clusters.backend_tasks import advance_backend_operation, advance_backend_operations
-from apps.clusters.rollout_tasks import advance_rollout, advance_rollouts, apply_role_weights, survey_functions
+from apps.clusters.rollout_tasks import (
+    advance_rollout,
+    advance_rollouts,
+    apply_role_weights,
+    settle_debts,
+    survey_functions,
+)
 from apps.clusters.watch_tasks import keep_history, look_at_files, watch
 
 __all__ = [
@@ -12,6 +18,7 @@ __all__ = [
     "apply_role_weights",
     "keep_history",
     "look_at_files",
+    "settle_debts",
     "survey_functions",
     "watch",
 ]

@@ -5,6 +5,7 @@ from django.urls import path
 from apps.clusters.views import (
     backends,
     configuration,
+    debts,
     delivery,
     detail,
     disagreements,
@@ -41,6 +42,8 @@ urlpatterns = [
     path("clusters/<slug:slug>/drift/now/", drift.drift_now, name="cluster-drift-now"),
     path("clusters/<slug:slug>/drift/adopt/", drift.drift_adopt, name="cluster-drift-adopt"),
     path("clusters/<slug:slug>/drift/revert/", drift.drift_revert, name="cluster-drift-revert"),
+    path("clusters/<slug:slug>/debts/<int:pk>/give/", debts.debt_give, name="cluster-debt-give"),
+    path("clusters/<slug:slug>/debts/<int:pk>/forgive/", debts.debt_forgive, name="cluster-debt-forgive"),
     path("clusters/<slug:slug>/history/", detail.cluster_history, name="cluster-history"),
     path("clusters/<slug:slug>/revisions/<int:number>/", detail.cluster_revision, name="cluster-revision"),
     path(

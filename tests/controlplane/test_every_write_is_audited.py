@@ -19,7 +19,7 @@ from apps.accounts.models import AuditEntry, User
 from apps.accounts.tokens import create_token
 from apps.clusters.control import backend_operations, role_weights, rollout_holds, rollouts
 from apps.clusters.control.weight_change import request_weights
-from apps.clusters.models import BackendOperation, Cluster, PgpoolInstance, RoleProposal, Rollout
+from apps.clusters.models import BackendOperation, Cluster, PgpoolInstance, RevisionDebt, RoleProposal, Rollout
 from apps.clusters.outside.delivery.ssh_keys import new_key
 from apps.clusters.polling import file_watch
 from apps.clusters.registry.registration import register
@@ -116,6 +116,13 @@ class World:
         rollout.refresh_from_db()
         assert rollout.state == Rollout.State.VERIFIED
         return rollout
+
+    def debt(self) -> int:
+        """pgpool-2 owes what it was given."""
+        step = self.finished_rollout().steps.get(instance_name="pgpool-2")
+        return RevisionDebt.objects.create(
+            instance=self.cluster.instances.get(name="pgpool-2"), step=step, on_return="ask", owed_at=timezone.now()
+        ).pk
 
     def post(self, name: str, given: dict[str, Any] | None = None, **parameters: Any) -> HttpResponse:
         address = reverse(name, kwargs={"organisation": "acme", **parameters})
@@ -347,6 +354,13 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
     ("POST", "cluster-drift-revert"): ("drift.reverted", lambda w: with_drift("cluster-drift-revert", w)),
     ("POST", "api-drift-adopt"): ("drift.adopted", lambda w: with_drift("api-drift-adopt", w)),
     ("POST", "api-drift-revert"): ("drift.reverted", lambda w: with_drift("api-drift-revert", w)),
+    ("POST", "cluster-debt-give"): ("debt.given", lambda w: w.post("cluster-debt-give", slug="orders", pk=w.debt())),
+    ("POST", "cluster-debt-forgive"): (
+        "debt.forgiven",
+        lambda w: w.post("cluster-debt-forgive", slug="orders", pk=w.debt()),
+    ),
+    ("POST", "api-debt-give"): ("debt.given", lambda w: w.script.post(f"{ORDERS}debts/{w.debt()}/give/")),
+    ("POST", "api-debt-forgive"): ("debt.forgiven", lambda w: w.script.post(f"{ORDERS}debts/{w.debt()}/forgive/")),
     ("POST", "ssh-key-create"): ("ssh_key.replaced", lambda w: w.post("ssh-key-create")),
     ("POST", "ssh-key-own-create"): (
         "ssh_key.replaced",

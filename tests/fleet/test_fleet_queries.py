@@ -139,7 +139,7 @@ def test_many_clusters_take_as_many_statements_as_one(
         watched(organisation, f"c{number}")
     watched(other_organisation, "theirs")
 
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(7):
         found = fleet(organisation=organisation, now=NOW)
 
     assert len(found["rows"]) == 8

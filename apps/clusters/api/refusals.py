@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from rest_framework.exceptions import ValidationError
 
 from apps.clusters.control import (
+    debt_settlement,
     drafts,
     drift_changes,
     function_draft,
@@ -24,6 +25,7 @@ from controlplane.problems import Problem
 
 # What cannot be done as things stand: the type of the problem and its title, the narrower kind first.
 _CONFLICTS: Mapping[type[Exception], tuple[str, str]] = {
+    debt_settlement.DebtRefused: ("debt-refused", "This cannot be done about the debt now"),
     drafts.NothingDrafted: ("draft-empty", "There is nothing in this draft"),
     function_draft.NothingProposed: ("nothing-proposed", "There is no list of functions to draft"),
     drift_changes.DriftRefused: ("drift-refused", "This cannot be done about the drift now"),

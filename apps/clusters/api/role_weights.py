@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import StrictSerializer
+from apps.clusters.api.inputs import PlanField, StrictSerializer
 from apps.clusters.control import role_weights
 from apps.clusters.domain.role_weights import RoleWeightError
 from apps.clusters.queries import lookup
@@ -38,6 +38,7 @@ class RoleWeightsInput(StrictSerializer):
 
 class RoleWeightsApplyInput(StrictSerializer):
     base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")
+    plan = PlanField()
 
 
 class RoleWeightsView(APIView):
@@ -81,7 +82,13 @@ class RoleWeightsApplyView(APIView):
         form.is_valid(raise_exception=True)
         now = timezone.now()
         with refusals.as_problems():
-            rollout = role_weights.apply(caller=caller, cluster=cluster, base=form.validated_data["base"], now=now)
+            rollout = role_weights.apply(
+                caller=caller,
+                cluster=cluster,
+                base=form.validated_data["base"],
+                plan=form.validated_data["plan"],
+                now=now,
+            )
         answer = rollout_queries.rollout_answer(rollout=rollout, caller=caller, now=now)
         return Response(answer, status=status.HTTP_202_ACCEPTED)
 

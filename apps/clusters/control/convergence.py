@@ -14,7 +14,7 @@ from apps.clusters.domain import routing, routing_words
 from apps.clusters.domain.guards import Reads
 from apps.clusters.domain.routing import Condition, InstanceReading, RoutingState, Verdict
 from apps.clusters.history.windows import InstanceWindow, window_counts
-from apps.clusters.models import Rollout
+from apps.clusters.models import ConfigRevision, Rollout, RolloutStep
 from apps.clusters.queries.distribution import conditions_of, draws_of
 from apps.clusters.queries.lagged import lagged_until
 from apps.clusters.queries.sight import Sight, sight_of
@@ -74,6 +74,7 @@ class _Judged:
     """What all verdicts of one look share."""
 
     rollout: Rollout
+    weights: Mapping[str, Mapping[str, float]]
     sight: Sight
     names: Mapping[int, str]
     now: datetime
@@ -90,15 +91,21 @@ def judge_recent_rollouts(*, now: datetime) -> None:
 
 def is_superseded(rollout: Rollout) -> bool:
     """Whether a newer rollout touched the weights since."""
-    newer = Q(pk__gt=rollout.pk, cluster_id=rollout.cluster_id)
+    newer = Q(pk__gt=rollout.pk, cluster_id=rollout.cluster_id) & ~Q(revision__origin=ConfigRevision.Origin.OWED)
     return Rollout.objects.filter(newer, steps__is_touched=True).exists()
 
 
 def _is_settled(rollout: Rollout) -> bool:
     """Whether the reads were seen to follow, over all and at every pgpool."""
     instances = (rollout.convergence or {}).get("instances", {})
-    is_everywhere = set(instances) >= set(rollout.revision.weights)
+    is_everywhere = set(instances) >= set(_weights(rollout))
     return rollout.converged_at is not None and is_everywhere and all(map(_has_converged, instances.values()))
+
+
+def _weights(rollout: Rollout) -> Mapping[str, Mapping[str, float]]:
+    """Of the pgpools that were given them: one that owes them balances by its old ones, if at all."""
+    owing = set(rollout.steps.filter(state=RolloutStep.State.OWED).values_list("instance_name", flat=True))
+    return {name: weights for name, weights in rollout.revision.weights.items() if name not in owing}
 
 
 def judge(*, rollout: Rollout, now: datetime) -> Convergence | None:
@@ -116,7 +123,7 @@ def judge(*, rollout: Rollout, now: datetime) -> Convergence | None:
 
 def _found(rollout: Rollout, verified_at: datetime, now: datetime) -> Convergence:
     names = {backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()}
-    judged = _Judged(rollout, sight_of(rollout.cluster), names, now)
+    judged = _Judged(rollout, _weights(rollout), sight_of(rollout.cluster), names, now)
     before: Convergence | None = rollout.convergence
     start = _start(verified_at, now)
     overall: Finding = _finding(judged, window_counts(cluster=rollout.cluster, start=start, end=now), start)
@@ -180,7 +187,7 @@ def _finding(judged: _Judged, windows: Sequence[InstanceWindow], start: datetime
 def reads_since(*, rollout: Rollout, instance_ids: Sequence[int], start: datetime, now: datetime) -> Reads:
     """Whether the reads of these pgpools follow the weights of the rollout since then, or are nearer than before."""
     names = {backend.node_id: backend.shown_name for backend in rollout.cluster.backends.all()}
-    judged, begin = _Judged(rollout, sight_of(rollout.cluster), names, now), _start(start, now)
+    judged, begin = _Judged(rollout, _weights(rollout), sight_of(rollout.cluster), names, now), _start(start, now)
     windows = window_counts(cluster=rollout.cluster, start=begin, end=now, only=instance_ids)
     past = conditions_of(judged.sight, lagged_until([(judged.sight, begin)], end=now))
     verdict = _verdict(judged, windows, past, window_s=max(0, round((now - begin).total_seconds())))
@@ -223,7 +230,7 @@ def needed_draws(verdict: Verdict) -> int:
 def _verdict(
     judged: _Judged, windows: Sequence[InstanceWindow], conditions: Mapping[int, Condition], *, window_s: float
 ) -> Verdict:
-    weights, draws = judged.rollout.revision.weights, draws_of(judged.sight)
+    weights, draws = judged.weights, draws_of(judged.sight)
     readings = [
         InstanceReading(
             name=window.name,

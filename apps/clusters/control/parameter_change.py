@@ -9,7 +9,7 @@ from django.db import transaction
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.control import as_registered, revisions, rollout_rows, weight_change
+from apps.clusters.control import as_registered, live_configs, revisions, rollout_rows, weight_change
 from apps.clusters.control.revisions import LiveConfig, NewFile
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.weight_change import KNOWN, PreviewLine, Wanted, changed_lines, preview_lines
@@ -18,7 +18,7 @@ from apps.clusters.domain.file_check import Surroundings
 from apps.clusters.domain.findings import Finding, Severity, error
 from apps.clusters.domain.parameter_wishes import Wishes, read_wishes
 from apps.clusters.domain.parameters import catalogue
-from apps.clusters.domain.rollout_waves import parse_plan
+from apps.clusters.domain.rollout_waves import Plan, parse_plan
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
 from apps.clusters.queries.validation import connection_limits
 
@@ -35,12 +35,13 @@ class InstanceFinding(TypedDict):
 
 
 class InstanceChange(TypedDict):
-    """What a change would do to one pgpool.conf; lines: the diff, secrets masked."""
+    """What a change would do to one pgpool.conf; lines: the diff, secrets masked. absent: as InstancePreview."""
 
     instance: str
     path: str
     changed_lines: int
     lines: list[PreviewLine]
+    absent: str
 
 
 class ChangePreview(TypedDict):
@@ -99,8 +100,7 @@ def preview(*, caller: Caller, cluster: Cluster, wish: Wish, plan: object = None
     Raises what it would, but RolloutRunning; wrong values are findings here.
     """
     understood = _understood(caller, cluster, wish)
-    parse_plan(plan, [instance.name for instance in understood.instances])
-    changes = _changes(cluster, understood)
+    changes = _changes(cluster, understood, _plan(plan, understood))
     findings = _findings(changes)
     shown = [_shown(change) for change in changes]
     ok = not any(one["severity"] == Severity.ERROR for one in findings)
@@ -126,7 +126,8 @@ def request_change(
         with rollout_rows.one_at_a_time(cluster), transaction.atomic():
             rollout_rows.hold(cluster)
             understood = _understood(caller, cluster, wish)
-            changes = _changes(cluster, understood)
+            parsed = _plan(plan, understood)
+            changes = _changes(cluster, understood, parsed)
             findings = _findings(changes)
             if any(one["severity"] == Severity.ERROR for one in findings):
                 raise ParametersRefused(findings)
@@ -136,7 +137,7 @@ def request_change(
                 cluster=cluster,
                 revision=_store(caller, cluster, understood, changes, note=note.strip()),
                 weights_before={one.instance.name: revisions.plain(revisions.weights_of(one.conf)) for one in live},
-                plan=parse_plan(plan, [one.instance.name for one in live]),
+                plan=parsed,
                 now=now,
             )
     except RolloutRunning:
@@ -160,8 +161,12 @@ def _understood(caller: Caller, cluster: Cluster, wish: Wish) -> _Understood:
     return _Understood(instances, wishes, weights, wish.base, caller.may(Role.ADMIN))
 
 
-def _changes(cluster: Cluster, understood: _Understood) -> list[_Change]:
-    live = revisions.read_live(cluster, understood.instances)
+def _plan(plan: object, understood: _Understood) -> Plan:
+    return parse_plan(plan, [instance.name for instance in understood.instances])
+
+
+def _changes(cluster: Cluster, understood: _Understood, plan: Plan) -> list[_Change]:
+    live = live_configs.read(cluster, understood.instances, plan)
     weight_change.refuse_changed(cluster, live, base=understood.base)
     node_ids = set(cluster.backends.values_list("node_id", flat=True))
     limits = connection_limits(cluster=cluster)
@@ -239,6 +244,7 @@ def _shown(change: _Change) -> InstanceChange:
         "path": change.config.instance.delivery_path,
         "changed_lines": changed_lines(lines),
         "lines": lines,
+        "absent": change.config.absent,
     }
 
 

@@ -6,11 +6,11 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.accounts.access import Caller
-from apps.clusters.control import adoptable, revisions, rollout_rows, weight_change, whole_revisions
+from apps.clusters.control import adoptable, live_configs, revisions, rollout_rows, weight_change, whole_revisions
 from apps.clusters.control.revisions import LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.weight_change import KNOWN
 from apps.clusters.control.whole_revisions import WholeFile
-from apps.clusters.domain.rollout_waves import parse_plan
+from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Plan, parse_plan
 from apps.clusters.models import Cluster, ConfigRevision, Rollout
 
 
@@ -23,7 +23,7 @@ def new_files(*, cluster: Cluster, revision: ConfigRevision, base: str = KNOWN) 
 
     Raises ReturnRefused, or what weight_change.request_weights does about live files.
     """
-    return _new_files(revision, _live(cluster, base))
+    return _new_files(revision, _live(cluster, base, ONE_BY_ONE))
 
 
 def request_return(
@@ -40,9 +40,9 @@ def request_return(
     weight_change.check_note(note)
     with rollout_rows.one_at_a_time(cluster), transaction.atomic():
         rollout_rows.hold(cluster)
-        live = _live(cluster, base)
+        parsed = parse_plan(plan, list(cluster.instances.values_list("name", flat=True)))
+        live = _live(cluster, base, parsed)
         files = _new_files(revision, live)
-        parsed = parse_plan(plan, [file.instance.name for file in files])
         if weight_change.is_news(cluster, live):
             weight_change.store_live(caller, cluster, live, note="")
         stored = revisions.store(
@@ -58,9 +58,9 @@ def request_return(
         )
 
 
-def _live(cluster: Cluster, base: str) -> list[LiveConfig]:
+def _live(cluster: Cluster, base: str, plan: Plan) -> list[LiveConfig]:
     weight_change.check_base(base)
-    live = revisions.read_live(cluster, revisions.writable_instances(cluster))
+    live = live_configs.read(cluster, revisions.writable_instances(cluster), plan)
     weight_change.refuse_changed(cluster, live, base=base)
     return live
 

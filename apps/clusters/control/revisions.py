@@ -63,11 +63,16 @@ class ObserveOnly(WeightsRefused):
 
 @dataclass(frozen=True)
 class LiveConfig:
-    """The pgpool.conf of one instance as it stands on its host."""
+    """The pgpool.conf of one instance as it stands on its host.
+
+    conf: what a change starts from, which is the file unless the pgpool owes a revision. absent: why the file could
+    not be read, where one that is known stands for it.
+    """
 
     instance: PgpoolInstance
     file: LiveFile
     conf: PgpoolConf
+    absent: str = ""
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,7 @@ def _known(file: RevisionFile, step: RolloutStep | None) -> Known:
     if not step.is_touched:
         return Known(file.base_text, (file.base_sha256,))
     back = whole_files.way_back(file)
-    if step.state == RolloutStep.State.RESTORED:
+    if step.state == RolloutStep.State.RESTORED or (step.state == RolloutStep.State.OWED and "restore" in step.receipt):
         return Known(back, (file.base_sha256, sha256_of(back)))
     return Known(file.text, (file.sha256, file.base_sha256, sha256_of(back)))
 

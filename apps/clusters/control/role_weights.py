@@ -8,9 +8,8 @@ from django.db import transaction
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
-from apps.accounts.models import Membership
 from apps.accounts.roles import Role
-from apps.clusters.control import weight_change
+from apps.clusters.control import on_behalf, weight_change
 from apps.clusters.control.backend_operation_rows import OperationRunning
 from apps.clusters.control.revisions import ConfigUnusable, WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
@@ -102,14 +101,22 @@ def wanted_now(*, cluster: Cluster, sight: Sight, now: datetime) -> tuple[int, d
     return primary, weights_by_role(primary=primary, standbys=standbys, primary_share=share)
 
 
-def apply(*, caller: Caller, cluster: Cluster, now: datetime, base: str = weight_change.KNOWN) -> Rollout:
+def apply(
+    *, caller: Caller, cluster: Cluster, now: datetime, base: str = weight_change.KNOWN, plan: object = None
+) -> Rollout:
     """Roll out what the roles ask for now, and close the proposal. Raises also what request_weights does."""
     with transaction.atomic():
-        return _roll_out(caller=caller, cluster=cluster, base=base, now=now)
+        return _roll_out(caller=caller, cluster=cluster, base=base, plan=plan, now=now)
 
 
 def _roll_out(
-    *, caller: Caller, cluster: Cluster, base: str, now: datetime, only_primary: int | None = None
+    *,
+    caller: Caller,
+    cluster: Cluster,
+    base: str,
+    now: datetime,
+    plan: object = None,
+    only_primary: int | None = None,
 ) -> Rollout:
     sight = sight_of(cluster)
     primary, weights = wanted_now(cluster=cluster, sight=sight, now=now)
@@ -123,6 +130,7 @@ def _roll_out(
         weights={str(node_id): weight for node_id, weight in weights.items()},
         note=f"{how}: {name} is the primary",
         base=base,
+        plan=plan,
         now=now,
     )
     _close(
@@ -177,9 +185,8 @@ def _apply_one(pk: int, *, now: datetime) -> None:
 
 def _in_the_name_of(wish: RoleWeights, cluster: Cluster) -> Caller:
     """Who set it, as what they may do today: it acts for nobody who could not do it themselves."""
-    members = Membership.objects.filter(organisation=cluster.organisation, user__is_active=True)
-    member = members.select_related("user", "organisation").filter(user=wish.changed_by).first()
-    if member is None or not (caller := Caller(member.user, member.organisation, member.role)).may(Role.OPERATOR):
+    caller = on_behalf.operator(wish.changed_by, cluster)
+    if caller is None:
         raise WeightsRefused("Who set the weights by role may not change weights any more: set them anew.")
     return caller
 

@@ -40,7 +40,12 @@ LONGEST_ACTION_S = 10.0
 
 
 class ActionFailed(Exception):
-    """An action on one pgpool did not succeed. is_final: trying again would end the same; is_silence: no answer."""
+    """An action on one pgpool did not succeed. is_final: trying again would end the same; is_silence: no answer.
+
+    is_absent: nobody answers for the pgpool at all, and the plan lets it owe the revision.
+    """
+
+    is_absent = False
 
     def __init__(
         self, reason: str, *, is_final: bool, is_silence: bool = False, receipt: dict[str, Any] | None = None

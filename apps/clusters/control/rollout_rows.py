@@ -19,7 +19,7 @@ from apps.clusters.control import backend_operation_rows, program_parameters, wr
 from apps.clusters.domain import rollout_plan
 from apps.clusters.domain.rollout_plan import RolloutView, StepView
 from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Plan, plan_as_json, stored_plan
-from apps.clusters.models import Cluster, ClusterEvent, ConfigRevision, Rollout, RolloutLog, RolloutStep
+from apps.clusters.models import Cluster, ClusterEvent, ConfigRevision, RevisionDebt, Rollout, RolloutLog, RolloutStep
 from apps.clusters.queries import weight_words
 from apps.live import events
 
@@ -49,6 +49,7 @@ class LeaseLost(Exception):
 
 
 _BY_ORIGIN: Mapping[str, str] = {
+    ConfigRevision.Origin.OWED: "debt.given",
     ConfigRevision.Origin.ROLLBACK: "rollout.rollback_requested",
     ConfigRevision.Origin.ADOPTED: "drift.adopted",
     ConfigRevision.Origin.REVERTED: "drift.reverted",
@@ -89,15 +90,18 @@ def create(
     now: datetime,
     rollback_of: Rollout | None = None,
     plan: Plan = ONE_BY_ONE,
+    settles: RevisionDebt | None = None,
 ) -> Rollout:
     """A rollout of the revision with a step for each of its files, in the transaction that is open.
 
     Raises program_parameters.NeedsAdmin.
+    settles: the debt that it is to settle, loaded with its step, rollout and revision.
     """
     rollout = Rollout.objects.create(
         cluster=cluster,
         revision=revision,
         rollback_of=rollback_of,
+        settles=settles,
         plan=plan_as_json(plan),
         requested_by=caller.user,
         requested_by_name=caller.user.shown_name,
@@ -121,7 +125,8 @@ def create(
     program_parameters.refuse_unless_admin(caller, revision)
     _give_up_restoring(rollout)
     _record(caller, rollout, weights_before)
-    title = f"revision {revision.number} requested by {rollout.requested_by_name}"
+    what = str(revision) if settles is None else f"what {settles.instance.name} owes of {settles.step.rollout.revision}"
+    title = f"{what} requested by {rollout.requested_by_name}"
     log(rollout, f"Rollout of {title}.")
     add_event(rollout, f"rollout of {title}", at=now)
     announce(rollout)
@@ -164,14 +169,18 @@ def view_of(rollout: Rollout, steps: Sequence[RolloutStep]) -> RolloutView:
     """The rows as the plan reads them."""
     return RolloutView(
         state=rollout_plan.RolloutState(rollout.state),
-        # One pgpool that cannot be reached must not keep the others on a file that somebody edited by hand either.
-        is_rollback=rollout.rollback_of_id is not None or rollout.revision.origin == ConfigRevision.Origin.REVERTED,
+        is_rollback=is_way_back(rollout),
         steps=tuple(_step_view(step) for step in steps),
         is_halting=rollout.is_halting,
         is_cancel_requested=rollout.is_cancel_requested,
         plan=stored_plan(rollout.plan),
         waves_released=rollout.waves_released,
     )
+
+
+def is_way_back(rollout: Rollout) -> bool:
+    """Whether it goes on past a pgpool that fails, and undoes nothing: the others must not wait for that one."""
+    return rollout.rollback_of_id is not None or rollout.revision.origin == ConfigRevision.Origin.REVERTED
 
 
 def _step_view(step: RolloutStep) -> StepView:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from apps.clusters.control import published, rollout_actions
+from apps.clusters.control import presence, published, rollout_actions, rollout_rows
 from apps.clusters.control.rollout_actions import ActionFailed, Done
 from apps.clusters.control.rollout_batch import Batch
 from apps.clusters.domain import rollout_plan
 from apps.clusters.domain.not_yet import NotYet
 from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
+from apps.clusters.domain.rollout_waves import stored_plan
 from apps.clusters.models import Rollout, RolloutStep
 from apps.clusters.outside import read_back
 
@@ -104,11 +105,30 @@ def asks_database(one: Try) -> bool:
 def carry_out(one: Try, held_until: float) -> Outcome:
     """Do it, without a word to the database unless asks_database. held_until: as rollout_actions says."""
     try:
-        return _ACTIONS[type(one.action)](one.step, held_until)
+        outcome: Outcome = _ACTIONS[type(one.action)](one.step, held_until)
     except (ActionFailed, NotYet) as error:
-        return error
+        outcome = error
     except OSError as error:
-        return ActionFailed(f"this worker could not do it: {error}", is_final=False)
+        outcome = ActionFailed(f"this worker could not do it: {error}", is_final=False)
+    return _seen_absent(one, outcome) if _may_owe(one) else outcome
+
+
+def _may_owe(one: Try) -> bool:
+    """Whether the pgpool may owe the revision if it is away. The way back is not asked: it goes on in any case."""
+    is_way_there = isinstance(one.action, CheckBase | Write | Reload | Verify)
+    return is_way_there and one.step.instance is not None and stored_plan(one.step.rollout.plan).lets_owe
+
+
+def _seen_absent(one: Try, outcome: Outcome) -> Outcome:
+    """One that is silent owes the revision, before anything is written to it; one that refuses fails."""
+    is_news = isinstance(outcome, ActionFailed) or (isinstance(outcome, Done) and isinstance(one.action, CheckBase))
+    silence = presence.silence_of(one.step.instance) if is_news and one.step.instance is not None else ""
+    if not silence:
+        return outcome
+    if not isinstance(outcome, ActionFailed):
+        outcome = ActionFailed(f"{one.step.instance_name} does not answer: {silence}.", is_final=False)
+    outcome.is_absent = True
+    return outcome
 
 
 def store(*, rollout: Rollout, one: Try, outcome: Outcome, batch: Batch, now: datetime) -> None:
@@ -153,7 +173,13 @@ def _store_failure(rollout: Rollout, one: Try, batch: Batch, error: ActionFailed
     # A rollout that has failed asks for an hour: its log need not say every time that nobody answers.
     is_old_news = rollout.state == Rollout.State.FAILED and step.error == error.reason
     is_final = error.is_final or _is_hopeless(step, action, error, now)
-    after = rollout_plan.after_failure(action, error.reason, is_final=is_final)
+    after = rollout_plan.after_failure(
+        action,
+        error.reason,
+        is_final=is_final,
+        is_absent=error.is_absent,
+        keeps_file=rollout_rows.is_way_back(rollout),
+    )
     wait_s = min(RETRY_S[type(action)] * 2 ** max(0, after.attempts - PATIENT_TRIES), LONGEST_RETRY_S)
     batch.change(
         step,

@@ -7,6 +7,7 @@ the lease, asks, begins, stores, and asks again.
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -14,12 +15,20 @@ from django.http import Http404
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
-from apps.clusters.control import revisions, rollout_holds, rollout_rows, rollout_turns, whole_files
+from apps.clusters.control import (
+    debts,
+    live_configs,
+    revisions,
+    rollout_holds,
+    rollout_rows,
+    rollout_turns,
+    whole_files,
+)
 from apps.clusters.control.revisions import NewFile
 from apps.clusters.control.rollout_crew import Crew
 from apps.clusters.domain import pgpool_conf, rollout_plan
 from apps.clusters.domain.rollout_plan import Finish, Hold, RolloutView
-from apps.clusters.domain.rollout_waves import Plan, Strategy
+from apps.clusters.domain.rollout_waves import Absent, Plan, Strategy, stored_plan
 from apps.clusters.models import ConfigRevision, Rollout, RolloutStep
 
 logger = logging.getLogger(__name__)
@@ -96,11 +105,22 @@ def _advance_once(
 def _note_halting(rollout: Rollout, view: RolloutView, holder: str) -> None:
     if rollout.is_halting or rollout.state not in Rollout.ACTIVE or not rollout_plan.is_halting(view):
         return
-    reason = next(f"{step.instance_name}: {step.error}" for step in view.steps if step.state == "failed")
+    reason = _halting_because(view)
     with transaction.atomic():
         rollout_rows.change_rollout(rollout, holder, is_halting=True, halt_reason=reason)
         rollout_rows.log(rollout, f"Halted; {_what_goes_back(_with_files(rollout))}.", is_problem=True)
         rollout_rows.announce(rollout)
+
+
+def _halting_because(view: RolloutView) -> str:
+    silent = rollout_plan.fallen_silent(view)
+    failed = next((step for step in view.steps if step.state == "failed"), None)
+    if failed is not None:
+        return f"{failed.instance_name}: {failed.error}"
+    return (
+        f"{silent[0].instance_name}: {silent[0].error} It fell silent after it was given the new file, which not "
+        "enough others have verified: the file may be why, so no other gets it."
+    )
 
 
 def _what_goes_back(steps: Sequence[RolloutStep]) -> str:
@@ -121,24 +141,35 @@ def _with_files(rollout: Rollout) -> list[RolloutStep]:
 
 def _finish(rollout: Rollout, holder: str, state: Rollout.State, *, now: datetime) -> None:
     steps = _with_files(rollout)
-    names = ", ".join(step.instance_name for step in steps)
-    text = _ENDINGS[state].format(number=rollout.revision.number, names=names)
+    text = _ENDINGS[state].format(number=rollout.revision.number, names=_outcome(rollout, steps))
+    if state == Rollout.State.VERIFIED and rollout.settles is not None:
+        text = f"{steps[0].instance_name} returned and was given {rollout.settles.step.rollout.revision}"
     if state == Rollout.State.ROLLED_BACK and all(step.file.is_as_before for step in steps if step.is_touched):
         text = f"rollout of revision {rollout.revision.number} stopped; there was nothing to take back"
     is_problem = state == Rollout.State.FAILED or (
         state == Rollout.State.ROLLED_BACK and not rollout.is_cancel_requested
     )
     # A rollback does not halt, so its reasons stand with its steps only.
-    failures = [f"{step.instance_name}: {step.error}" for step in steps if step.state == RolloutStep.State.FAILED]
+    kept_from = {RolloutStep.State.FAILED, RolloutStep.State.OWED}
+    failures = [f"{step.instance_name}: {step.error}" for step in steps if step.state in kept_from]
     reason = rollout.halt_reason or "\n".join(failures)
     if state == Rollout.State.VERIFIED and rollout.is_cancel_requested:
         text, reason = f"{text}; the request to cancel came too late", ""
     with transaction.atomic():
         rollout_rows.change_rollout(rollout, holder, state=state, finished_at=now, halt_reason=reason)
         rollout.steps.filter(state=RolloutStep.State.PENDING, is_touched=False).update(state=RolloutStep.State.SKIPPED)
+        debts.note_end(rollout=rollout, state=state, now=now)
         rollout_rows.log(rollout, f"{text[0].upper()}{text[1:]}.", is_problem=is_problem)
         rollout_rows.add_event(rollout, text, at=now, detail=reason, is_problem=is_problem)
         rollout_rows.announce(rollout)
+
+
+def _outcome(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
+    """on pgpool-1, pgpool-2; pgpool-3 owes it"""
+    done = [step.instance_name for step in steps if step.state == RolloutStep.State.VERIFIED]
+    owing = [step.instance_name for step in steps if step.state == RolloutStep.State.OWED]
+    owes = f"; {', '.join(owing)} {'owes' if len(owing) == 1 else 'owe'} it" if owing else ""
+    return f"{', '.join(done)}{owes}"
 
 
 _ENDINGS: Mapping[Rollout.State, str] = {
@@ -189,14 +220,19 @@ def request_rollback(*, caller: Caller, rollout: Rollout, now: datetime) -> Roll
     cluster = rollout.cluster
     with rollout_rows.one_at_a_time(cluster), transaction.atomic():
         rollout_rows.hold(cluster)
-        steps = list(rollout.steps.select_related("file", "instance").order_by("position"))
+        steps = list(rollout.steps.select_related("file", "instance", "debt").order_by("position"))
         _refuse_nothing(rollout, steps)
+        # Those that owe it, and have nothing of it, have nothing to take back.
+        standing = [step for step in steps if debts.stands_in(step)]
+        plan = Plan(strategy=Strategy.ALL_AT_ONCE)  # a frozen pgpool keeps no other from its way back
+        if stored_plan(rollout.plan).lets_owe:
+            plan = replace(plan, absent=Absent.OWE)
         revision = revisions.store(
             cluster=cluster,
             origin=ConfigRevision.Origin.ROLLBACK,
             note=f"back to the files before rollout {rollout.pk}",
             author=caller.user,
-            files=_files_before(rollout, steps),
+            files=_files_before(rollout, standing, plan),
         )
         return rollout_rows.create(
             caller=caller,
@@ -204,7 +240,7 @@ def request_rollback(*, caller: Caller, rollout: Rollout, now: datetime) -> Roll
             revision=revision,
             weights_before=rollout.revision.weights,
             rollback_of=rollout,
-            plan=Plan(strategy=Strategy.ALL_AT_ONCE),  # a frozen pgpool keeps no other from its way back
+            plan=plan,
             now=now,
         )
 
@@ -219,11 +255,11 @@ def _refuse_nothing(rollout: Rollout, steps: Sequence[RolloutStep]) -> None:
         raise RollbackRefused(f"{', '.join(gone)} is no longer registered, so its old file cannot be put back.")
 
 
-def _files_before(rollout: Rollout, steps: Sequence[RolloutStep]) -> list[NewFile]:
+def _files_before(rollout: Rollout, steps: Sequence[RolloutStep], plan: Plan) -> list[NewFile]:
     files = {step.instance_id: step.file for step in steps}
     instances = [each for each in revisions.writable_instances(rollout.cluster) if each.pk in files]
     found = []
-    for live in revisions.read_live(rollout.cluster, instances):
+    for live in live_configs.read(rollout.cluster, instances, plan):
         file = files[live.instance.pk]
         ours = {file.sha256}
         if rollout.state != Rollout.State.VERIFIED:

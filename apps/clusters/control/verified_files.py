@@ -57,7 +57,8 @@ def _put_back(verified: Mapping[int, VerifiedFile], *, up_to: int | None) -> dic
     """Where a later rollout put the verified file back, with the defaults of what it leaves out written into it."""
     is_back = [RolloutStep.State.RESTORED, RolloutStep.State.RESTORE_PENDING]
     reach = _reach(up_to, "file__revision__number")
-    steps = RolloutStep.objects.filter(reach, state__in=is_back, file__instance__in=list(verified))
+    went_back = Q(state__in=is_back) | Q(state=RolloutStep.State.OWED, receipt__has_key="restore")
+    steps = RolloutStep.objects.filter(reach, went_back, file__instance__in=list(verified))
     found = dict(verified)
     for step in steps.select_related("file__instance", "file__revision").order_by("file__revision__number"):
         file = step.file

@@ -7,7 +7,7 @@ from typing import TypedDict
 from django.db import transaction
 
 from apps.accounts.access import Caller
-from apps.clusters.control import as_registered, revisions, rollout_rows
+from apps.clusters.control import as_registered, live_configs, revisions, rollout_rows
 from apps.clusters.control.revisions import Difference, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.domain import pgpool_conf
@@ -55,7 +55,10 @@ class PreviewLine(TypedDict):
 
 
 class InstancePreview(TypedDict):
-    """What a change would do to one pgpool. weights: as they would be written; shares: of new sessions, 0..1."""
+    """What a change would do to one pgpool. weights: as they would be written; shares: of new sessions, 0..1.
+
+    absent: why its file cannot be read now, so that it would owe the revision; empty where it is read.
+    """
 
     instance: str
     path: str
@@ -63,6 +66,7 @@ class InstancePreview(TypedDict):
     shares: dict[str, float]
     changed_lines: int
     lines: list[PreviewLine]
+    absent: str
 
 
 class PreviewAnswer(TypedDict):
@@ -77,7 +81,7 @@ def preview(
     instances = revisions.writable_instances(cluster)
     wanted = wanted_weights(cluster, instances, weights=weights, per_instance=per_instance, base=base)
     parsed = parse_plan(plan, [instance.name for instance in instances])
-    live = revisions.read_live(cluster, instances)
+    live = live_configs.read(cluster, instances, parsed)
     refuse_changed(cluster, live, base=base)
     shown = [_preview(config, wanted) for config in live]
     return {"summary": _summary(shown, parsed), "instances": shown}
@@ -94,6 +98,7 @@ def _preview(config: LiveConfig, wanted: Wanted | None) -> InstancePreview:
         "shares": {str(node_id): share for node_id, share in shares(weights).items()},
         "changed_lines": changed_lines(lines),
         "lines": lines,
+        "absent": config.absent,
     }
 
 
@@ -152,7 +157,7 @@ def request_weights(
             instances = revisions.writable_instances(cluster)
             wanted = wanted_weights(cluster, instances, weights=weights, per_instance=per_instance, base=base)
             parsed = parse_plan(plan, [instance.name for instance in instances])
-            live = revisions.read_live(cluster, instances)
+            live = live_configs.read(cluster, instances, parsed)
             refuse_changed(cluster, live, base=base)
             return rollout_rows.create(
                 caller=caller,
@@ -213,10 +218,10 @@ def store_live(caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], *, 
 
 
 def _new_file(config: LiveConfig, wanted: Wanted | None) -> NewFile:
-    conf = config.conf
+    text = config.file.text
     if wanted is not None:
-        conf = revisions.with_weights(conf, wanted[config.instance.name])
-    return NewFile(instance=config.instance, text=conf.text, base=config.file)
+        text = revisions.with_weights(config.conf, wanted[config.instance.name]).text
+    return NewFile(instance=config.instance, text=text, base=config.file)
 
 
 def check_note(note: str) -> None:

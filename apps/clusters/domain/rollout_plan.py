@@ -32,6 +32,8 @@ class StepState(StrEnum):
     RESTORED = "restored"
     RESTORE_PENDING = "restore_pending"  # the old file is back, but the pgpool was not seen to use it yet
     FAILED = "failed"  # given up; is_touched tells whether there is anything to restore
+    ABSENT = "absent"  # fell silent after it was given the new file: the old one goes back
+    OWED = "owed"  # could not be reached; it gets the revision when it returns
     SKIPPED = "skipped"
 
 
@@ -140,6 +142,7 @@ _AFTER_SUCCESS: Mapping[type[StepAction], StepState] = {
     Restore: StepState.RESTORE_PENDING,
     ConfirmRestored: StepState.RESTORED,
 }
+_AWAY = {StepState.ABSENT, StepState.OWED}
 _TOUCHED = {StepState.WRITTEN, StepState.RELOADED, StepState.VERIFIED, StepState.RESTORE_PENDING, StepState.RESTORED}
 
 
@@ -152,7 +155,7 @@ def next_actions(view: RolloutView) -> tuple[Action, ...]:
         return (Wait(),)
     if view.state is RolloutState.FAILED:
         return _late_confirmations(view)
-    if not is_halting(view) and all(step.state is StepState.VERIFIED for step in view.steps):
+    if not is_halting(view) and _is_done(view):
         return (Finish(RolloutState.VERIFIED),)
     if is_halting(view) or view.is_cancel_requested:
         return _restoring(view) or (Finish(_end(view)),)
@@ -165,36 +168,67 @@ def is_halting(view: RolloutView) -> bool:
     """Whether touched instances get their old file back instead of going on."""
     if view.is_halting:
         return True
-    return not view.is_rollback and any(step.state is StepState.FAILED for step in view.steps)
+    has_failed = any(step.state is StepState.FAILED for step in view.steps)
+    return not view.is_rollback and (has_failed or bool(fallen_silent(view)))
+
+
+def fallen_silent(view: RolloutView) -> tuple[StepView, ...]:
+    """Those that no longer answered once they had the new file, where they are more than those that verified it.
+
+    The new file may be what silenced them, so no other gets it.
+    """
+    verified = sum(step.state is StepState.VERIFIED for step in view.steps)
+    silent = tuple(step for step in view.steps if step.state in _AWAY and step.is_touched)
+    return silent if len(silent) > verified else ()
+
+
+def _is_done(view: RolloutView) -> bool:
+    """At least one has it, and all the others owe it."""
+    states = {step.state for step in view.steps}
+    return states <= {StepState.VERIFIED, StepState.OWED} and StepState.VERIFIED in states
 
 
 def after_success(action: StepAction) -> StepView:
     """The step as it stands when its action is done."""
     is_touched = action.step.is_touched or not isinstance(action, CheckBase)
-    return replace(
-        action.step, state=_AFTER_SUCCESS[type(action)], attempts=0, is_touched=is_touched, is_base_checked=True
-    )
+    is_away = action.step.state is StepState.ABSENT
+    state = StepState.OWED if is_away else _AFTER_SUCCESS[type(action)]
+    return replace(action.step, state=state, attempts=0, is_touched=is_touched, is_base_checked=True)
 
 
-def after_failure(action: StepAction, error: str, *, is_final: bool = False) -> StepView:
+def after_failure(
+    action: StepAction, error: str, *, is_final: bool = False, is_absent: bool = False, keeps_file: bool = False
+) -> StepView:
     """The step after a try that failed. is_final: another try cannot help now, as when the base has changed.
 
-    A step whose old file is back stays restore_pending, so that a later look can still confirm it.
+    is_absent: nobody answers there, and the plan lets it owe; keeps_file: what was written there stays, as in a
+    rollback. A step whose old file is back stays restore_pending, so that a later look can still confirm it.
     """
     step = replace(action.step, attempts=action.step.attempts + 1, error=error)
+    if step.state is StepState.ABSENT:
+        is_given_up = is_final or step.attempts >= ATTEMPTS[Restore]
+        return replace(step, state=StepState.OWED, attempts=0) if is_given_up else step
     if isinstance(action, ConfirmRestored):
         return replace(step, attempts=max(step.attempts, ATTEMPTS[ConfirmRestored])) if is_final else step
     if isinstance(action, Restore):
         # Tries of what the step did before it was to be restored do not count.
         return step if step.state is StepState.FAILED else replace(step, state=StepState.FAILED, attempts=1)
     if is_final or step.attempts >= ATTEMPTS[type(action)]:
-        return replace(step, state=StepState.FAILED, attempts=0)
+        return replace(step, state=_given_up(step, is_absent=is_absent, keeps_file=keeps_file), attempts=0)
     return step
+
+
+def _given_up(step: StepView, *, is_absent: bool, keeps_file: bool) -> StepState:
+    if not is_absent:
+        return StepState.FAILED
+    return StepState.ABSENT if step.is_touched and not keeps_file else StepState.OWED
 
 
 def _forward(view: RolloutView) -> tuple[Action, ...]:
     steps = sorted(view.steps, key=lambda step: step.position)
     begun = [step for step in steps if _is_begun(step)]
+    if silent := [step for step in steps if step.state is StepState.ABSENT]:
+        return (*map(Restore, silent), *map(_continuing, begun))
     unchecked = [step for step in steps if step.state is StepState.PENDING and not step.is_base_checked]
     if unchecked and not begun and not view.is_rollback:
         return tuple(map(CheckBase, unchecked))
@@ -243,6 +277,8 @@ def _late_confirmations(view: RolloutView) -> tuple[Action, ...]:
 def _needs_restoring(step: StepView) -> bool:
     if step.state is StepState.FAILED:
         return step.is_touched and step.attempts < ATTEMPTS[Restore]
+    if step.state in _AWAY:
+        return step.is_touched
     return _is_begun(step) or step.state is StepState.VERIFIED
 
 

@@ -18,6 +18,20 @@ class Strategy(StrEnum):
     ALL_AT_ONCE = "all_at_once"
 
 
+class Absent(StrEnum):
+    """What becomes of a pgpool that nobody can reach."""
+
+    REFUSE = "refuse"  # nothing is rolled out without it
+    OWE = "owe"  # the others get the revision, and it owes it
+
+
+class OnReturn(StrEnum):
+    """What becomes of a debt when the pgpool answers again."""
+
+    GIVE = "give"  # it is given what it owes
+    ASK = "ask"  # somebody says so, or lets it go
+
+
 class PlanError(ValueError):
     """A plan of a rollout cannot be used."""
 
@@ -33,6 +47,7 @@ class Plan:
 
     canary: the instance that goes first, empty for the first by name; rest: how the others follow it.
     hold_s: how long the instances written so far are watched before the next ones follow; guards: what for.
+    absent: what becomes of an instance that cannot be reached; on_return: of one that owes, once it answers again.
     """
 
     strategy: Strategy = Strategy.ONE_BY_ONE
@@ -40,6 +55,12 @@ class Plan:
     rest: Strategy = Strategy.ALL_AT_ONCE
     hold_s: int = 0
     guards: Guards = field(default_factory=Guards)
+    absent: Absent = Absent.REFUSE
+    on_return: OnReturn = OnReturn.GIVE
+
+    @property
+    def lets_owe(self) -> bool:
+        return self.absent is Absent.OWE
 
 
 ONE_BY_ONE = Plan()
@@ -68,10 +89,15 @@ def parse_plan(raw: object, names: Collection[str]) -> Plan:
     for name in raw:
         if name not in known:
             raise PlanError("plan", name, f"a field of a plan; there are {', '.join(known)}")
-    strategy = _strategy("strategy", raw.get("strategy", Strategy.ONE_BY_ONE), list(Strategy))
-    rest = _strategy("rest", raw.get("rest", Strategy.ALL_AT_ONCE), [Strategy.ALL_AT_ONCE, Strategy.ONE_BY_ONE])
+    strategy = Strategy(_among("strategy", raw.get("strategy", Strategy.ONE_BY_ONE), list(Strategy)))
+    rests = [Strategy.ALL_AT_ONCE, Strategy.ONE_BY_ONE]
+    rest = Strategy(_among("rest", raw.get("rest", Strategy.ALL_AT_ONCE), rests))
     canary, hold_s = _canary(raw.get("canary", ""), strategy, names), _hold_s(raw.get("hold_s", 0))
-    plan = Plan(strategy, canary, rest, hold_s, _guards(raw.get("guards", {})))
+    absent = Absent(_among("absent", raw.get("absent", Absent.REFUSE), list(Absent)))
+    on_return = OnReturn(_among("on_return", raw.get("on_return", OnReturn.GIVE), list(OnReturn)))
+    plan = Plan(strategy, canary, rest, hold_s, _guards(raw.get("guards", {})), absent, on_return)
+    if "on_return" in raw and not plan.lets_owe:
+        raise PlanError("plan.on_return", on_return.value, "of use unless absent is owe: leave it out")
     if plan.hold_s and strategy is Strategy.ALL_AT_ONCE:
         raise PlanError("plan.hold_s", plan.hold_s, "possible all at once, where nothing follows: leave it out")
     return plan
@@ -82,17 +108,26 @@ def stored_plan(stored: Mapping[str, Any]) -> Plan:
     if not stored:
         return ONE_BY_ONE
     guards = Guards(**stored.get("guards", {}))
-    return Plan(Strategy(stored["strategy"]), stored["canary"], Strategy(stored["rest"]), stored["hold_s"], guards)
+    return Plan(
+        Strategy(stored["strategy"]),
+        stored["canary"],
+        Strategy(stored["rest"]),
+        stored["hold_s"],
+        guards,
+        # Plans that were stored before there were debts name neither.
+        Absent(stored.get("absent", Absent.REFUSE)),
+        OnReturn(stored.get("on_return", OnReturn.GIVE)),
+    )
 
 
 def plan_as_json(plan: Plan) -> dict[str, Any]:
     return asdict(plan)
 
 
-def _strategy(field: str, value: object, among: Sequence[Strategy]) -> Strategy:
+def _among(field: str, value: object, among: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in among:
         raise PlanError(f"plan.{field}", value, f"one of {', '.join(among)}")
-    return Strategy(value)
+    return value
 
 
 def _canary(value: object, strategy: Strategy, names: Collection[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from apps.clusters.domain.guards import Guards
-from apps.clusters.domain.rollout_waves import PlanError, Strategy, parse_plan
+from apps.clusters.domain.rollout_waves import Absent, OnReturn, PlanError, Strategy, parse_plan
 from apps.clusters.models import Cluster
 
 _USUAL = Guards()
@@ -14,6 +14,11 @@ _ORDERS = [
     (Strategy.ONE_BY_ONE.value, "One after the other"),
     (Strategy.CANARY.value, "One first, then the others"),
     (Strategy.ALL_AT_ONCE.value, "All at once"),
+]
+_ABSENT = [
+    (Absent.REFUSE.value, "Nothing is rolled out without it"),
+    (OnReturn.GIVE.value, "It owes the change, and is given it when it returns"),
+    (OnReturn.ASK.value, "It owes the change, and somebody is asked when it returns"),
 ]
 _LIMITS = ("replay_lag_s", "error_factor", "latency_factor")
 _SWITCHES = ("lost", "shares")
@@ -46,6 +51,11 @@ class PlanForm(forms.Form):
     plan_rest = _choice(
         "Then the others",
         [(Strategy.ALL_AT_ONCE.value, "at once"), (Strategy.ONE_BY_ONE.value, "one after the other")],
+    )
+    plan_absent = _choice(
+        "A pgpool that cannot be reached",
+        _ABSENT,
+        "at least one has to take the change; one that answers and refuses it stops everything",
     )
     plan_replay_lag_s = _figure(
         "Replay lag, seconds", "no standby may fall further behind; empty: not watched", _USUAL.replay_lag_s
@@ -111,6 +121,8 @@ class PlanForm(forms.Form):
             plan |= {"canary": given["plan_canary"], "rest": given["plan_rest"] or Strategy.ALL_AT_ONCE.value}
         if strategy != Strategy.ALL_AT_ONCE:
             plan["hold_s"] = _whole(given["plan_hold_s"] or "0")
+        if given["plan_absent"] in list(OnReturn):
+            plan |= {"absent": Absent.OWE.value, "on_return": given["plan_absent"]}
         if f"plan_{_LIMITS[0]}" not in self.data:
             return plan  # sent by a script that knows no guards: they stay as usual
         limits = {name: _number(given[f"plan_{name}"]) for name in _LIMITS}

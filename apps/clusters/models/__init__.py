@@ -1,6 +1,7 @@
 """Tables of clusters: what is registered, what was seen latest, samples, configuration revisions, rollouts, events."""
 
 from apps.clusters.models.backend_operation import BackendOperation, BackendOperationStep
+from apps.clusters.models.debt import RevisionDebt
 from apps.clusters.models.delivery import PublishedFile, SshKey
 from apps.clusters.models.draft import ConfigDraft
 from apps.clusters.models.event import ClusterEvent
@@ -35,6 +36,7 @@ __all__ = [
     "PendingRestart",
     "PgpoolInstance",
     "PublishedFile",
+    "RevisionDebt",
     "RevisionFile",
     "RoleProposal",
     "RoleWeights",

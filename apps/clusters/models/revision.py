@@ -16,6 +16,7 @@ class ConfigRevision(models.Model):
         ROLLBACK = "rollback", "rolled back to"
         ADOPTED = "adopted", "edited by hand, adopted"
         REVERTED = "reverted", "back to what was verified"
+        OWED = "owed", "owed, given on return"
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField(help_text="counts up in the cluster from 1")

@@ -25,6 +25,9 @@ class Rollout(models.Model):
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="rollouts")
     revision = models.ForeignKey(ConfigRevision, on_delete=models.PROTECT, related_name="rollouts")
     rollback_of = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="rollbacks")
+    settles = models.ForeignKey(
+        "clusters.RevisionDebt", on_delete=models.SET_NULL, null=True, blank=True, related_name="settlements"
+    )
     state = models.CharField(max_length=12, choices=State.choices, default=State.PENDING)
     is_halting = models.BooleanField(default=False, help_text="touched instances get their old file back")
     halt_reason = models.TextField(blank=True)
@@ -72,6 +75,8 @@ class RolloutStep(models.Model):
         RESTORED = "restored", "restored"
         RESTORE_PENDING = "restore_pending", "restore pending"
         FAILED = "failed", "failed"
+        ABSENT = "absent", "fell silent"  # after it was given the new file: the old one goes back
+        OWED = "owed", "owed"  # nobody could reach it; what became of it stands in its RevisionDebt
         SKIPPED = "skipped", "skipped"
 
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="steps")

@@ -73,7 +73,8 @@ class ClusterAnswer(TypedDict):
     """state: ok, warn, crit, stale or idle, in words in state_word, explained by reasons.
 
     warnings: what is odd about the registration itself, as a pgpool that another cluster watches too.
-    pending_restarts: values that wait for a restart of a pgpool.
+    pending_restarts: values that wait for a restart of a pgpool. debts: revisions that pgpools owe, in sentences; the
+    address debts/ below the cluster says more.
     """
 
     id: int
@@ -86,6 +87,7 @@ class ClusterAnswer(TypedDict):
     reasons: list[str]
     warnings: list[str]
     pending_restarts: list[PendingRestartAnswer]
+    debts: list[str]
     has_synthetic_azs: bool
     observe_only: bool
     created_at: datetime
@@ -123,6 +125,7 @@ def _answer(
         "reasons": health["reasons"],
         "warnings": warnings_of([one.instance for one in sight.instances], watching),
         "pending_restarts": pending,
+        "debts": [one.owes for one in sight.instances if one.owes],
         "has_synthetic_azs": cluster.has_synthetic_azs,
         "observe_only": cluster.is_observe_only,
         "created_at": cluster.created_at,

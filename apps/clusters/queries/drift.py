@@ -15,6 +15,7 @@ from apps.clusters.domain import drift_words
 from apps.clusters.domain.drift_words import StoredDifference
 from apps.clusters.domain.routing_words import listed
 from apps.clusters.models import Cluster, InstanceConfig, PgpoolInstance, Rollout
+from apps.clusters.queries import debts
 from apps.clusters.queries.revision_history import FileDiff, file_diff
 
 State = InstanceConfig.State
@@ -42,8 +43,9 @@ class DriftDifference(TypedDict):
 class InstanceDrift(TypedDict):
     """One pgpool. revision: compared with; null: with the file as it was found first.
 
-    is_only_text: the file differs in comments, spacing, order or spelling at most. adopt_reason, revert_reason: why
-    it cannot be, empty if it can.
+    owes: which revision it owes, since nobody could reach it, in a sentence; empty if none. is_only_text: the file
+    differs in comments, spacing, order or spelling at most. adopt_reason, revert_reason: why it cannot be, empty if it
+    can.
     """
 
     instance: str
@@ -54,6 +56,7 @@ class InstanceDrift(TypedDict):
     since: datetime | None
     revision: int | None
     is_only_text: bool
+    owes: str
     can_adopt: bool
     adopt_reason: str
     can_revert: bool
@@ -101,7 +104,8 @@ def drift_answer(*, caller: Caller, cluster: Cluster) -> DriftAnswer:
     rollout = _lately(cluster)
     seen = [_seen(instance, rollout) for instance in _instances(cluster)]
     hindrance = _hindrance(caller, cluster, rollout)
-    instances = [_instance(one, hindrance) for one in seen]
+    owing = debts.sentences(cluster_ids=[cluster.pk])
+    instances = [_instance(one, hindrance, owing.get(one.instance.pk, "")) for one in seen]
     state = _state([one.state for one in seen])
     differences = [(one, each) for one in seen for each in one.differences]
     looked = [one.config.looked_at for one in seen if one.config is not None and one.config.looked_at is not None]
@@ -154,7 +158,7 @@ def _hindrance(caller: Caller, cluster: Cluster, rollout: Rollout | None) -> str
     return writes.why_not(cluster) or ""
 
 
-def _instance(one: _Seen, hindrance: str) -> InstanceDrift:
+def _instance(one: _Seen, hindrance: str, owes: str) -> InstanceDrift:
     config = one.config
     is_compared = config is not None and one.state in {State.DRIFTED, State.IN_STEP, State.UNKNOWN}
     is_other_text = config is not None and is_compared and config.is_other_text
@@ -168,6 +172,7 @@ def _instance(one: _Seen, hindrance: str) -> InstanceDrift:
         "since": config.since if config is not None and one.drifted else None,
         "revision": config.revision_number if config is not None else None,
         "is_only_text": is_other_text and one.state == State.IN_STEP,
+        "owes": owes,
         "can_adopt": not adopt_reason,
         "adopt_reason": adopt_reason,
         "can_revert": not revert_reason,

@@ -123,6 +123,9 @@ def _warnings(sight: Sight, *, is_off: bool) -> Iterator[tuple[str, str]]:
     if is_off:
         yield "Off weights", "Reads do not follow the weights."
     for one in sight.instances:
+        if one.owes:
+            yield "Owes a revision", one.owes
+    for one in sight.instances:
         if one.drift:
             yield "Drifted", f"{one.drift}."
     for backend in sight.backends:

@@ -3,7 +3,15 @@
 from django.http import Http404
 
 from apps.accounts.access import Caller
-from apps.clusters.models import Backend, BackendOperation, Cluster, ConfigRevision, PgpoolInstance, Rollout
+from apps.clusters.models import (
+    Backend,
+    BackendOperation,
+    Cluster,
+    ConfigRevision,
+    PgpoolInstance,
+    RevisionDebt,
+    Rollout,
+)
 
 
 def cluster_of(*, caller: Caller, slug: str) -> Cluster:
@@ -28,6 +36,13 @@ def revision_of(*, cluster: Cluster, number: int) -> ConfigRevision:
     if revision is None:
         raise Http404(f"{cluster.name} has no revision {number}.")
     return revision
+
+
+def debt_of(*, cluster: Cluster, pk: int) -> RevisionDebt:
+    debt = RevisionDebt.objects.select_related("instance").filter(instance__cluster=cluster, pk=pk).first()
+    if debt is None:
+        raise Http404(f"No pgpool of {cluster.name} has a debt {pk}.")
+    return debt
 
 
 def instance_of(*, cluster: Cluster, name: str) -> PgpoolInstance:

@@ -7,6 +7,7 @@ from typing import TypedDict
 from apps.clusters.domain import ribbons
 from apps.clusters.history import window_counts
 from apps.clusters.models import Cluster, ClusterEvent, InstanceLatest
+from apps.clusters.queries.debts import DebtAnswer, open_debts
 from apps.clusters.queries.distribution import DistributionAnswer, InstanceDistribution, NodeShare, distribution_of
 from apps.clusters.queries.health import TROUBLE_AFTER_S, Freshness, Health, freshness_of, health_of
 from apps.clusters.queries.pending_restarts import PendingRestartAnswer, pending_restarts
@@ -28,6 +29,7 @@ class InstanceFigures(TypedDict):
     children_used: int | None
     children_total: int | None
     children_free: int | None
+    owes: str
 
 
 class BackendFigures(TypedDict):
@@ -73,6 +75,7 @@ class Overview(TypedDict):
     cache: CacheFigures
     versions: str
     pending_restarts: list[PendingRestartAnswer]
+    debts: list[DebtAnswer]
     is_drifted: bool
 
 
@@ -114,6 +117,7 @@ def overview(*, cluster: Cluster, window_s: int, now: datetime) -> Overview:
         "cache": _cache(cluster, now - timedelta(seconds=window_s), now),
         "versions": _versions(sight),
         "pending_restarts": pending_restarts(cluster=cluster),
+        "debts": open_debts(cluster=cluster),
         "is_drifted": any(one.drift for one in sight.instances),
     }
 
@@ -184,6 +188,7 @@ def _instance(one: InstanceSight, counted: InstanceDistribution | None, judged: 
         "children_used": row.children_used if row else None,
         "children_total": row.children_total if row else None,
         "children_free": _free(row),
+        "owes": one.owes,
     }
 
 

@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from apps.clusters.domain.rollout_waves import Plan, Strategy
+from apps.clusters.domain.rollout_waves import OnReturn, Plan, Strategy
 
 
 class GuardsAnswer(TypedDict):
@@ -16,13 +16,18 @@ class GuardsAnswer(TypedDict):
 
 
 class PlanAnswer(TypedDict):
-    """strategy: one_by_one, canary or all_at_once. rest: how the others follow a canary. hold_s: between waves."""
+    """strategy: one_by_one, canary or all_at_once. rest: how the others follow a canary. hold_s: between waves.
+
+    absent: refuse or owe, for a pgpool that cannot be reached; on_return: give or ask, for one that owes.
+    """
 
     strategy: str
     canary: str
     rest: str
     hold_s: int
     guards: GuardsAnswer
+    absent: str
+    on_return: str
 
 
 def plan_answer(plan: Plan) -> PlanAnswer:
@@ -38,11 +43,20 @@ def plan_answer(plan: Plan) -> PlanAnswer:
             "lost": plan.guards.lost,
             "shares": plan.guards.shares,
         },
+        "absent": plan.absent.value,
+        "on_return": plan.on_return.value,
     }
 
 
 def plan_text(plan: Plan) -> str:
-    """In a sentence: pgpool-2 first; after 5 min the others at once."""
+    """In a sentence or two: pgpool-2 alone first, after 5 min of watching the others at once."""
+    if not plan.lets_owe:
+        return _order_text(plan)
+    then = "is given it when it returns" if plan.on_return is OnReturn.GIVE else "is asked about when it returns"
+    return f"{_order_text(plan)} One that cannot be reached owes it, and {then}."
+
+
+def _order_text(plan: Plan) -> str:
     if plan.strategy is Strategy.ALL_AT_ONCE:
         return "All pgpools at once."
     if plan.strategy is Strategy.ONE_BY_ONE:

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any, TypedDict
 
 from apps.clusters.control.convergence import Convergence, Finding
+from apps.clusters.queries.debts import DebtAnswer
 from apps.clusters.queries.rollout_plans import PlanAnswer
 
 Weights = dict[str, dict[str, float]]
@@ -16,7 +17,8 @@ class StepAnswer(TypedDict):
     doing: what a worker does there now, empty elsewhere; given_up_at: when it stops trying at the latest, where it is
     time that ends it. waiting_for: what the next action waits for without failing, empty elsewhere.
     pending_text: what waits for a restart of this pgpool. converged: do the reads that it sent since it was verified
-    follow; convergence: the evidence, null until it was judged.
+    follow; convergence: the evidence, null until it was judged. debt: what a pgpool that could not be reached owes
+    since, or owed; null where it owed nothing.
     """
 
     instance: str
@@ -42,6 +44,7 @@ class StepAnswer(TypedDict):
     reads_text: str
     pending_text: str
     receipt: dict[str, Any]
+    debt: DebtAnswer | None
 
 
 class LogLine(TypedDict):
@@ -52,7 +55,7 @@ class LogLine(TypedDict):
 
 
 class Course(TypedDict):
-    """Who asked for what, and how far it is."""
+    """Who asked for what, and how far it is. settles: the debt of one pgpool that it is to settle."""
 
     id: int
     cluster: str
@@ -61,6 +64,7 @@ class Course(TypedDict):
     sentence: str
     revision: int
     rollback_of: int | None
+    settles: int | None
     note: str
     requested_by: str
     created_at: datetime

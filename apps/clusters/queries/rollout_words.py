@@ -20,16 +20,17 @@ def sentence(
     rollout: Rollout, steps: Sequence[RolloutStep], stop: WritesSwitch | None = None, *, ended: str = ""
 ) -> str:
     """The headline: what this rollout has come to. stop: what keeps it from writing now; ended: as reads_ended."""
-    pgpools = _counted(len(steps))
     verified = sum(step.state == RolloutStep.State.VERIFIED for step in steps)
     if rollout.state in Rollout.ACTIVE and stop is not None:
         return f"Waiting. {writes.words(stop)} {_after_the_stop(rollout)}"
     if rollout.state in Rollout.ACTIVE:
         return _under_way(rollout, steps, verified)
     if rollout.state == _State.VERIFIED:
+        done, owing = _counted(verified), _owing(steps)
         if rollout.converged_at is not None:
-            return f"Verified on {pgpools}{_with_waiting(steps)}, and the reads {_standing(rollout.convergence)}."
-        return f"Verified on {pgpools}{_with_waiting(steps)}. {ended or _READS_TO_COME}"
+            reads = _standing(rollout.convergence)
+            return f"Verified on {done}{_with_waiting(steps)}, and the reads {reads}{owing}."
+        return f"Verified on {done}{_with_waiting(steps)}{owing}. {ended or _READS_TO_COME}"
     if rollout.state == _State.ROLLED_BACK:
         if _is_all_as_before(steps):
             return "Halted. There was nothing to take back: the files were already so."
@@ -51,6 +52,12 @@ def _after_the_stop(rollout: Rollout) -> str:
     if rollout.state == _State.PAUSED:
         return "It is paused as well: resume it when they are allowed again."
     return "It goes on when they are allowed again."
+
+
+def _owing(steps: Sequence[RolloutStep]) -> str:
+    """Who was passed by; what became of their debts stands with their steps."""
+    names = [step.instance_name for step in steps if step.state == RolloutStep.State.OWED]
+    return f"; {listed(names)} could not be reached" if names else ""
 
 
 def _with_waiting(steps: Sequence[RolloutStep]) -> str:

@@ -16,6 +16,7 @@ from apps.clusters.domain.rollout_plan import Action, Finish, Hold, Wait
 from apps.clusters.domain.rollout_waves import stored_plan
 from apps.clusters.models import Cluster, PgpoolInstance, Rollout, RolloutStep, WritesSwitch
 from apps.clusters.queries import rollout_words, weight_words
+from apps.clusters.queries.debts import DebtAnswer, debts_of_steps
 from apps.clusters.queries.rollout_plans import plan_answer, plan_text
 from apps.clusters.queries.rollout_shapes import (
     Course,
@@ -41,6 +42,7 @@ class _Asked:
     newer: Mapping[int, Newer]
     latest: Mapping[int, int]
     stop: WritesSwitch | None
+    debts: Mapping[int, DebtAnswer]
 
     @classmethod
     def about(cls, rollouts: Sequence[Rollout], *, caller: Caller, now: datetime) -> "_Asked":
@@ -53,6 +55,7 @@ class _Asked:
             newer=newer_rollouts(rollouts),
             latest=latest_touching(clusters),
             stop=writes.stop_in_force(caller.organisation.pk) if busy else None,
+            debts=debts_of_steps(rollouts=rollouts),
         )
 
 
@@ -117,7 +120,10 @@ def _answer(rollout: Rollout, asked: _Asked) -> RolloutAnswer:
         **_pace(rollout),
         **_ways(rollout, steps, asked),
         **_weighed(rollout),
-        "steps": [_step(step, actions, findings.get(step.instance_name), asked.now) for step in steps],
+        "steps": [
+            _step(step, actions, findings.get(step.instance_name), asked.debts.get(step.pk), asked.now)
+            for step in steps
+        ],
         "log": [],
     }
 
@@ -131,6 +137,7 @@ def _course(rollout: Rollout, steps: Sequence[RolloutStep], sentence: str) -> Co
         "sentence": sentence,
         "revision": rollout.revision.number,
         "rollback_of": rollout.rollback_of_id,
+        "settles": rollout.settles_id,
         "note": rollout.revision.note,
         "requested_by": rollout.requested_by_name,
         "created_at": rollout.created_at,
@@ -202,7 +209,9 @@ def _can_be_taken_back(rollout: Rollout, steps: Sequence[RolloutStep]) -> bool:
     return is_over and any(step.is_touched for step in steps) and all(step.instance is not None for step in steps)
 
 
-def _step(step: RolloutStep, actions: Sequence[Action], finding: Finding | None, now: datetime) -> StepAnswer:
+def _step(
+    step: RolloutStep, actions: Sequence[Action], finding: Finding | None, debt: DebtAnswer | None, now: datetime
+) -> StepAnswer:
     """actions: what the rollout does now, to this step and others."""
     instance: PgpoolInstance | None = step.instance
     steps = (action for action in actions if not isinstance(action, Wait | Hold | Finish))
@@ -232,6 +241,7 @@ def _step(step: RolloutStep, actions: Sequence[Action], finding: Finding | None,
         "reads_text": rollout_words.reads_text(finding),
         "pending_text": rollout_words.pending_text(step.receipt),
         "receipt": step.receipt,
+        "debt": debt,
     }
 
 

@@ -14,6 +14,7 @@ from apps.clusters.models import (
     NodeLatest,
     PgpoolInstance,
 )
+from apps.clusters.queries import debts
 
 # pgpool calls a backend "waiting" that is up and has no pooled connection yet.
 UP = {"up", "waiting"}
@@ -21,11 +22,15 @@ UP = {"up", "waiting"}
 
 @dataclass(frozen=True)
 class InstanceSight:
-    """A pgpool and what was seen of it; latest is None until it is first polled. drift: how its file was edited."""
+    """A pgpool and what was seen of it; latest is None until it is first polled.
+
+    drift: how its file was edited; owes: which revision it owes, in a sentence. Empty where it is not so.
+    """
 
     instance: PgpoolInstance
     latest: InstanceLatest | None
     drift: str = ""
+    owes: str = ""
 
     @property
     def is_answering(self) -> bool:
@@ -125,11 +130,14 @@ def sights_of(clusters: Iterable[Cluster]) -> Mapping[int, Sight]:
     """Cluster id -> what was seen of it."""
     known = {cluster.pk: cluster for cluster in clusters}
     instances: dict[int, list[InstanceSight]] = {pk: [] for pk in known}
+    owing = debts.sentences(cluster_ids=list(known))
     pgpools = PgpoolInstance.objects.filter(cluster__in=known).select_related("latest", "config")
     files = ("config__file_text", "config__first_text", "config__running")
     for instance in pgpools.defer("pcp_password", *files).order_by("name", "pk"):
         latest: InstanceLatest | None = getattr(instance, "latest", None)
-        instances[instance.cluster_id].append(InstanceSight(instance, latest, _drift(instance)))
+        instances[instance.cluster_id].append(
+            InstanceSight(instance, latest, _drift(instance), owing.get(instance.pk, ""))
+        )
     nodes: dict[tuple[int, int], list[NodeLatest]] = {}
     seen = NodeLatest.objects.filter(instance__cluster__in=known).select_related("instance")
     for node in seen.defer("instance__pcp_password").order_by("instance__name", "instance_id"):

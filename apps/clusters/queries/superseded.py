@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.db.models import Max, OuterRef, Subquery
+from django.db.models import Max, OuterRef, Q, Subquery
 
-from apps.clusters.models import Rollout, RolloutStep
+from apps.clusters.models import ConfigRevision, Rollout, RolloutStep
 
 _State = Rollout.State
 
@@ -19,8 +19,10 @@ class Newer:
 
 
 def latest_touching(cluster_ids: Collection[int]) -> dict[int, int]:
-    """Cluster id -> the latest rollout that wrote to one of its pgpools."""
-    steps = RolloutStep.objects.filter(rollout__cluster__in=cluster_ids, is_touched=True)
+    """Cluster id -> the latest rollout that wrote to one of its pgpools; what one gives late is no newer wish."""
+    steps = RolloutStep.objects.filter(rollout__cluster__in=cluster_ids, is_touched=True).exclude(
+        rollout__revision__origin=ConfigRevision.Origin.OWED
+    )
     return dict(steps.values_list("rollout__cluster").annotate(latest=Max("rollout")).order_by())
 
 
@@ -29,7 +31,8 @@ def newer_rollouts(rollouts: Collection[Rollout]) -> dict[int, Newer]:
     later = RolloutStep.objects.filter(
         instance_id=OuterRef("instance_id"), rollout_id__gt=OuterRef("rollout_id"), is_touched=True
     )
-    standing = later.exclude(state=RolloutStep.State.RESTORED).order_by("-rollout_id")
+    went_back = Q(state=RolloutStep.State.RESTORED) | Q(state=RolloutStep.State.OWED, receipt__has_key="restore")
+    standing = later.exclude(went_back).order_by("-rollout_id")
     steps = RolloutStep.objects.filter(
         rollout__in=[rollout.pk for rollout in rollouts], rollout__state__in=[_State.VERIFIED, _State.FAILED]
     ).annotate(

@@ -15,7 +15,9 @@ from apps.clusters.control import drafts, weight_change
 from apps.clusters.control.draft_rows import Draft
 from apps.clusters.control.drafts import DraftChange
 from apps.clusters.control.parameter_change import ParametersRefused
+from apps.clusters.control.revisions import ConfigUnusable
 from apps.clusters.domain.parameters import catalogue
+from apps.clusters.domain.rollout_waves import Absent
 from apps.clusters.domain.weights import WeightError, shares
 from apps.clusters.forms.drafts import ParameterForm
 from apps.clusters.forms.refusals import sentence
@@ -27,6 +29,7 @@ from apps.clusters.views.detail import cluster_context
 from apps.clusters.views.weights import weights_in_form
 
 _REFUSED = (WeightError, ParametersRefused, weight_change.WeightsRefused, drafts.NothingDrafted)
+_LET_OWE = {"absent": Absent.OWE.value}
 
 
 @require_GET
@@ -164,7 +167,8 @@ def _page(
     form = form or ParameterForm(instance_names=_names(cluster))
     if form.is_bound:
         form.forget_secret()
-    reviewed, drafted = _reviewed(caller, cluster, draft), {name for _, name in draft.values}
+    reviewed = _reviewed(caller, cluster, draft, plan_form.plan if plan_form else None)
+    drafted = {name for _, name in draft.values}
     findings = reviewed["preview"]["findings"] if "preview" in reviewed else []
     context = {
         **cluster_context(caller, cluster, "configuration"),
@@ -184,22 +188,32 @@ def _page(
     return render(request, "clusters/cluster_draft.html", context, status=status)
 
 
-def _reviewed(caller: Caller, cluster: Cluster, draft: Draft) -> dict[str, Any]:
-    """What rolling the draft out would do, or why it cannot be said."""
+def _reviewed(caller: Caller, cluster: Cluster, draft: Draft, plan: dict[str, Any] | None) -> dict[str, Any]:
+    """What rolling the draft out would do, or why it cannot be said; what it would, if the unreached may owe it."""
     if not draft.count:
         return {}
     try:
-        return {"preview": drafts.preview(caller=caller, cluster=cluster)}
+        return _previewed(caller, cluster, plan)
+    except ConfigUnusable as error:
+        try:
+            return {"unreached": sentence(str(error)), **_previewed(caller, cluster, _LET_OWE)}
+        except _REFUSED:
+            return {"blocked": sentence(str(error))}
+    except _REFUSED as error:
+        return {"blocked": sentence(str(error))}
+
+
+def _previewed(caller: Caller, cluster: Cluster, plan: dict[str, Any] | None) -> dict[str, Any]:
+    try:
+        return {"preview": drafts.preview(caller=caller, cluster=cluster, plan=plan)}
     except weight_change.BaseChanged as error:
         try:
             return {
                 "changed": error,
-                "preview": drafts.preview(caller=caller, cluster=cluster, base=weight_change.LIVE),
+                "preview": drafts.preview(caller=caller, cluster=cluster, base=weight_change.LIVE, plan=plan),
             }
         except _REFUSED as refused:
             return {"changed": error, "blocked": sentence(str(refused))}
-    except _REFUSED as error:
-        return {"blocked": sentence(str(error))}
 
 
 def _weights_text(draft: Draft, cluster: Cluster) -> str:

@@ -40,8 +40,8 @@ def weights_preview(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     context: dict[str, Any] = cluster_context(caller, cluster, "weights")
     try:
-        weights = weights_in_form(request.POST, cluster)
-        context["preview"] = weight_change.preview(cluster=cluster, weights=weights, per_instance=None)
+        weights, plan = weights_in_form(request.POST, cluster), PlanForm.of_cluster(cluster, request.POST).plan
+        context["preview"] = weight_change.preview(cluster=cluster, weights=weights, per_instance=None, plan=plan)
     except (WeightError, weight_change.WeightsRefused) as error:
         context["refusal"] = _refusal(error, cluster)
     except weight_change.BaseChanged as error:

@@ -14,6 +14,7 @@ from apps.accounts.see_other import see_other
 from apps.clusters.control import weight_change
 from apps.clusters.domain.weights import WeightError, parse_weight_texts
 from apps.clusters.forms.refusals import sentence
+from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.queries.editing_each import each_editor, field_of
@@ -27,10 +28,18 @@ def weights_each(request: HttpRequest, caller: Caller, slug: str) -> HttpRespons
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     if request.method == "GET":
         return _shown(request, caller, cluster)
-    note = request.POST.get("note", "")
+    plan_form = PlanForm.of_cluster(cluster, request.POST)
+    if plan_form.is_refused:
+        said = "How to roll out: look at what is marked there."
+        return _shown(request, caller, cluster, refusal=said, status=422)
     try:
         rollout = weight_change.request_weights(
-            caller=caller, cluster=cluster, per_instance=_weights(request.POST, cluster), note=note, now=timezone.now()
+            caller=caller,
+            cluster=cluster,
+            per_instance=_weights(request.POST, cluster),
+            note=request.POST.get("note", ""),
+            plan=plan_form.plan,
+            now=timezone.now(),
         )
     except WeightError as error:
         return _shown(request, caller, cluster, refusal=_refusal(error, cluster), status=422)
@@ -50,6 +59,7 @@ def _shown(
         "prefers_own_az": prefers_own_az,
         "refusal": refusal,
         "note": typed.get("note", ""),
+        "plan_form": PlanForm.of_cluster(cluster, request.POST),
     }
     return render(request, "clusters/cluster_weights_each.html", context, status=status)
 

@@ -25,6 +25,7 @@ from apps.clusters.domain.rollout_plan import (
     Write,
     after_failure,
     after_success,
+    is_halting,
     next_actions,
 )
 
@@ -151,6 +152,59 @@ def test_an_old_file_that_cannot_be_put_back_leaves_the_rollout_failed() -> None
 
 def test_cancelling_after_the_last_one_is_too_late() -> None:
     assert next_action(rollout(*VERIFIED, is_cancel_requested=True)) == Finish(RolloutState.VERIFIED)
+
+
+def test_it_ends_verified_where_one_has_it_and_the_others_owe_it() -> None:
+    assert next_action(rollout(step(1, StepState.VERIFIED), step(2, StepState.OWED))) == Finish(RolloutState.VERIFIED)
+
+
+def test_it_fails_where_everybody_would_owe_it() -> None:
+    owing = [step(number, StepState.OWED, is_touched=False) for number in (1, 2)]
+
+    assert next_action(rollout(*owing)) == Finish(RolloutState.FAILED)
+
+
+def test_one_that_falls_silent_gets_its_old_file_back_before_the_next_is_begun() -> None:
+    silent = step(2, StepState.ABSENT, is_touched=True)
+
+    action = next_action(rollout(step(1, StepState.VERIFIED), silent, step(3, is_base_checked=True)))
+
+    assert action == Restore(silent)
+    assert after_success(action).state is StepState.OWED
+
+
+def test_one_that_is_silent_with_the_new_file_halts_it_until_another_has_verified_the_file() -> None:
+    silent = step(1, StepState.OWED, is_touched=True)
+
+    assert is_halting(rollout(silent, step(2)))
+    assert not is_halting(rollout(silent, step(2, StepState.VERIFIED)))
+    assert next_action(rollout(silent, step(2))) == Restore(silent)
+
+
+@pytest.mark.parametrize(
+    ("is_touched", "facts", "state"),
+    [
+        (False, {"is_absent": True}, StepState.OWED),
+        (True, {"is_absent": True}, StepState.ABSENT),
+        (True, {"is_absent": True, "keeps_file": True}, StepState.OWED),  # in a rollback
+        (True, {}, StepState.FAILED),  # it answers, and refuses
+    ],
+)
+def test_one_that_is_given_up_owes_it_only_if_nobody_answers(
+    is_touched: bool, facts: dict[str, bool], state: StepState
+) -> None:
+    one = step(1, StepState.PENDING, is_touched=is_touched)
+
+    assert after_failure(Write(one), "gone", is_final=True, **facts).state is state
+
+
+def test_an_old_file_that_cannot_be_put_back_is_owed_about_as_well() -> None:
+    one = step(1, StepState.ABSENT, is_touched=True)
+    for _ in range(ATTEMPTS[Restore]):
+        assert one.state is StepState.ABSENT
+        one = after_failure(Restore(one), "no host")
+
+    assert one.state is StepState.OWED
 
 
 def test_a_rollback_goes_on_past_an_instance_that_fails() -> None:

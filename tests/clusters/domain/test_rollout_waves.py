@@ -6,7 +6,17 @@ import pytest
 
 from apps.clusters.domain.guards import Guards
 from apps.clusters.domain.rollout_plan import Finish, Hold, RolloutState, RolloutView, StepState, StepView, next_actions
-from apps.clusters.domain.rollout_waves import Plan, PlanError, Strategy, parse_plan, plan_as_json, stored_plan, waves
+from apps.clusters.domain.rollout_waves import (
+    Absent,
+    OnReturn,
+    Plan,
+    PlanError,
+    Strategy,
+    parse_plan,
+    plan_as_json,
+    stored_plan,
+    waves,
+)
 
 NAMES = ["pgpool-1", "pgpool-2", "pgpool-3"]
 
@@ -59,6 +69,10 @@ def test_nothing_is_held_after_the_last_one() -> None:
             Plan(Strategy.CANARY, "pgpool-2", Strategy.ONE_BY_ONE, 86400),
         ),
         (
+            {"absent": "owe", "on_return": "ask"},
+            Plan(absent=Absent.OWE, on_return=OnReturn.ASK),
+        ),
+        (
             {"guards": {"replay_lag_s": 5, "latency_factor": None, "error_factor": False, "shares": False}},
             Plan(guards=Guards(replay_lag_s=5, latency_factor=None, error_factor=None, shares=False)),
         ),
@@ -99,6 +113,9 @@ def test_a_plan_is_kept_as_it_was_given(raw: object, plan: Plan) -> None:
         ({"guards": {"latency_factor": 0}}, "plan.guards.latency_factor: 0 is not a number above 0"),
         ({"guards": {"error_factor": float("inf")}}, "plan.guards.error_factor: inf is not a number above 0"),
         ({"guards": {"error_factor": 10**4000}}, "is not a number above 0"),
+        ({"absent": "skip"}, "plan.absent: 'skip' is not one of refuse, owe"),
+        ({"absent": "owe", "on_return": "wait"}, "plan.on_return: 'wait' is not one of give, ask"),
+        ({"on_return": "ask"}, "plan.on_return: 'ask' is not of use unless absent is owe"),
         ({"strategy": "all_at_once", "hold_s": 5}, "plan.hold_s: 5 is not possible all at once"),
     ],
 )

@@ -1,0 +1,118 @@
+"""What pgpools owe: made when a rollout ends without them, closed when another one writes there, or takes it back."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from apps.clusters.control import whole_files
+from apps.clusters.control.revisions import sha256_of
+from apps.clusters.domain.rollout_waves import stored_plan
+from apps.clusters.models import ConfigRevision, PgpoolInstance, RevisionDebt, RevisionFile, Rollout, RolloutStep
+
+# A debt that could not be given is tried again after so long, and twice as long the next time; then somebody is asked.
+TRIED_AGAIN_AFTER = timedelta(minutes=1)
+MOST_TRIES = 3
+
+_State = RevisionDebt.State
+_Step = RolloutStep.State
+
+
+@dataclass(frozen=True)
+class OwedFile:
+    """What a pgpool owes. stands: the hashes of the files that may stand there if nobody edited it meanwhile."""
+
+    text: str
+    stands: frozenset[str]
+
+
+def owed_files(instances: Collection[PgpoolInstance]) -> dict[int, OwedFile]:
+    """Instance id -> what it owes; those that owe nothing are missing."""
+    found = RevisionDebt.objects.filter(instance__in=instances, state=_State.OPEN).select_related(
+        "step__file__instance"
+    )
+    return {debt.instance_id: owed_file(debt.step.file) for debt in found}
+
+
+def owed_file(file: RevisionFile) -> OwedFile:
+    # One that fell silent has its old file with the defaults of what it leaves out, or still the new one.
+    back = sha256_of(whole_files.way_back(file))
+    return OwedFile(file.text, frozenset({file.base_sha256, back, file.sha256}))
+
+
+def stands_in(step: RolloutStep) -> bool:
+    """Whether a file of the rollout stands, or may stand, on the pgpool of a step that owed it. The debt is loaded."""
+    if step.state != _Step.OWED:
+        return True
+    debt: RevisionDebt | None = getattr(step, "debt", None)
+    is_given = debt is not None and debt.state == _State.SETTLED
+    return is_given or (step.is_touched and "restore" not in step.receipt)
+
+
+def note_end(*, rollout: Rollout, state: Rollout.State, now: datetime) -> None:
+    """In the transaction in which the rollout ends in this state."""
+    if state != Rollout.State.VERIFIED:
+        _owe_nothing(rollout)
+        if rollout.settles is not None:
+            _note_failure(rollout, rollout.settles, now=now)
+    if rollout.rollback_of_id is not None and state in {Rollout.State.VERIFIED, Rollout.State.FAILED}:
+        _take_back(rollout.rollback_of_id, now=now)
+    if state == Rollout.State.VERIFIED:
+        steps = list(rollout.steps.select_related("instance").defer("instance__pcp_password").order_by("position"))
+        _close(rollout, [step for step in steps if step.state == _Step.VERIFIED], now=now)
+        for step in steps:
+            if step.state == _Step.OWED:
+                _owe(rollout, step, now=now)
+
+
+def _owe_nothing(rollout: Rollout) -> None:
+    """What no pgpool keeps is owed by none."""
+    owing = rollout.steps.filter(state=_Step.OWED)
+    owing.filter(is_touched=False).update(state=_Step.SKIPPED)
+    owing.filter(is_touched=True).update(state=_Step.FAILED)
+
+
+def _note_failure(rollout: Rollout, settles: RevisionDebt, *, now: datetime) -> None:
+    """It is tried again, a few times; after that, or where somebody cancelled it, somebody has to say so."""
+    debt = RevisionDebt.objects.filter(pk=settles.pk, state=_State.OPEN).first()
+    if debt is None:
+        return
+    debt.tries += 1
+    debt.retry_at = now + TRIED_AGAIN_AFTER * 2 ** (debt.tries - 1)
+    errors = rollout.steps.exclude(error="").values_list("error", flat=True)
+    debt.reason = f"Rollout {rollout.pk} did not give it: {rollout.halt_reason or '; '.join(errors) or 'cancelled'}"
+    debt.needs_person = debt.tries >= MOST_TRIES or rollout.is_cancel_requested
+    debt.save(update_fields=["tries", "retry_at", "reason", "needs_person"])
+
+
+def _take_back(rollout_id: int, *, now: datetime) -> None:
+    """A rollout is rolled back: nobody owes it any more, and what it stood in the place of is owed again."""
+    for debt in RevisionDebt.objects.filter(step__rollout=rollout_id, state__in=[_State.OPEN, _State.SETTLED]):
+        if debt.state == _State.OPEN:
+            RevisionDebt.objects.filter(pk=debt.pk).update(state=_State.TAKEN_BACK, closed_at=now)
+        debt.earlier.filter(state=_State.SUPERSEDED).update(state=_State.OPEN, closed_at=None, superseded_by=None)
+
+
+def _close(rollout: Rollout, verified: Sequence[RolloutStep], *, now: datetime) -> None:
+    """A newer file was verified there, in which all that was owed stands, or which somebody wanted in its place."""
+    if rollout.rollback_of_id is not None:
+        return  # an older file: what was owed before is owed again
+    instances = [step.instance for step in verified if step.instance is not None]
+    found = RevisionDebt.objects.filter(instance__in=instances, state=_State.OPEN)
+    if rollout.revision.origin == ConfigRevision.Origin.REVERTED:
+        # What had been edited by hand is as it was: now it can be given.
+        found.update(needs_person=False, reason="", retry_at=None)
+        return
+    found.filter(settlements=rollout.pk).update(state=_State.SETTLED, closed_at=now, reason="")
+    found.update(state=_State.SUPERSEDED, closed_at=now)
+
+
+def _owe(rollout: Rollout, step: RolloutStep, *, now: datetime) -> None:
+    if step.instance is None:
+        return  # removed meanwhile
+    earlier = RevisionDebt.objects.filter(instance=step.instance, state=_State.OPEN).first()
+    if earlier is not None:
+        RevisionDebt.objects.filter(pk=earlier.pk).update(state=_State.SUPERSEDED, closed_at=now)
+    on_return = stored_plan(rollout.plan).on_return
+    debt = RevisionDebt.objects.create(instance=step.instance, step=step, on_return=on_return, owed_at=now)
+    if earlier is not None:
+        RevisionDebt.objects.filter(pk=earlier.pk).update(superseded_by=debt)
