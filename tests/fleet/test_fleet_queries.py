@@ -143,7 +143,7 @@ def test_many_clusters_take_as_many_statements_as_one(
         found = fleet(organisation=organisation, now=NOW)
 
     assert len(found["rows"]) == 8
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         assert [row["slug"] for row in sidebar(organisation=organisation, now=NOW)][:2] == ["c0", "c1"]
 
 

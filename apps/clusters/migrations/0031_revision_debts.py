@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("clusters", "0029_watchdog_latest"),
+        ("clusters", "0030_cancelled_drains"),
     ]
 
     operations = [
