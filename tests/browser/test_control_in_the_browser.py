@@ -1,7 +1,7 @@
 """A backend out and in, weights by role, a registry as a file, and the switch that stops all writes, by hand."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +24,16 @@ RoleProposal.objects.create(cluster=orders, at=timezone.now(), primary_node_id=0
 
 
 @pytest.fixture
-def steered(restored: Product) -> Product:
+def steered(restored: Product) -> Iterator[Product]:
     """With auto_failback on, pgpool would attach a detached standby by itself."""
     for pgpool in restored.lab.plan.pgpools:
         conf = Path(pgpool.conf)
         restored.lab.account.file(conf, conf.read_text("utf-8").replace("auto_failback = on", "auto_failback = off"))
         restored.lab.pgpools.reload(pgpool)
-    return restored
+    yield restored
+    for pgpool in restored.lab.plan.pgpools:
+        restored.lab.account.file(Path(pgpool.conf), restored.first_files[Path(pgpool.conf)])
+        restored.lab.pgpools.reload(pgpool)
 
 
 def test_a_backend_is_detached_and_attached_again_after_its_risk_was_said(
