@@ -9,6 +9,7 @@ import pytest
 
 from apps.accounts.models import AuditEntry
 from apps.clusters.control import (
+    convergence,
     debt_settlement,
     presence,
     revisions,
@@ -18,8 +19,9 @@ from apps.clusters.control import (
     verified_files,
     weight_change,
 )
-from apps.clusters.models import ClusterEvent, InstanceLatest, PgpoolInstance, RevisionDebt, Rollout
+from apps.clusters.models import ClusterEvent, InstanceConfig, InstanceLatest, PgpoolInstance, RevisionDebt, Rollout
 from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, Clock, Killed, Scene, conf_text, scene
+from tests.clusters.seen_cluster import count
 
 pytestmark = pytest.mark.django_db
 
@@ -115,6 +117,32 @@ def test_one_whose_host_is_gone_owes_what_was_made_from_its_known_file(acme: Sce
     back(acme)
     assert settled(acme).state == "verified"
     assert acme.texts() == [NEW_TEXT] * 2
+
+
+def test_the_first_change_of_all_starts_from_the_file_that_was_seen_latest(acme: Scene) -> None:
+    gone = host_gone(acme)
+    with pytest.raises(revisions.ConfigUnusable, match="No file of it is known"):
+        acme.request(plan=OWE)
+    InstanceConfig.objects.create(instance=acme.instances[1], file_text=conf_text(), first_text=conf_text())
+
+    assert acme.states(acme.advance(acme.request(plan=OWE))) == ["verified", "owed"]
+
+    gone.rename(acme.confs[1])
+    back(acme)
+    assert settled(acme).state == "verified"
+    assert acme.texts() == [NEW_TEXT] * 2
+
+
+def test_reads_are_held_against_the_new_weights_only_where_they_stand(acme: Scene) -> None:
+    rollout = owed(acme)
+    for instance in acme.instances:
+        count(instance, {1: 250, 2: 750} if instance.name == "pgpool-1" else {1: 500, 2: 500})
+
+    assert rollout.finished_at is not None
+    found = convergence.judge(rollout=rollout, now=rollout.finished_at + timedelta(minutes=1))
+
+    assert found is not None
+    assert list(found["instances"]) == ["pgpool-1"]
 
 
 def test_without_owing_nothing_is_rolled_out_past_a_file_that_cannot_be_read(acme: Scene) -> None:

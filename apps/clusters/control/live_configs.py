@@ -7,7 +7,7 @@ from apps.clusters.control import debts, presence, revisions
 from apps.clusters.control.revisions import ConfigUnusable, LiveConfig, WeightsRefused
 from apps.clusters.domain import pgpool_conf
 from apps.clusters.domain.rollout_waves import Plan
-from apps.clusters.models import Cluster, PgpoolInstance
+from apps.clusters.models import Cluster, InstanceConfig, PgpoolInstance
 from apps.clusters.outside.delivery import LiveFile
 
 
@@ -47,10 +47,16 @@ def _reached(cluster: Cluster, instances: Sequence[PgpoolInstance]) -> list[Live
 
 
 def _known(instance: PgpoolInstance, known: revisions.Known | None, error: ConfigUnusable) -> LiveConfig:
-    if known is None or not pgpool_conf.is_readable(known.text):
+    text = _found_latest(instance) if known is None else known.text
+    if not text or not pgpool_conf.is_readable(text):
         raise ConfigUnusable(instance.name, f"{error.reason} No file of it is known that it could owe.") from error
-    file = LiveFile(known.text, revisions.sha256_of(known.text), "", "")
-    return LiveConfig(instance, file, pgpool_conf.parse(known.text), absent=str(error))
+    file = LiveFile(text, revisions.sha256_of(text), "", "")
+    return LiveConfig(instance, file, pgpool_conf.parse(text), absent=str(error))
+
+
+def _found_latest(instance: PgpoolInstance) -> str:
+    """By the look for drift, where nothing was ever rolled out; empty before the first look."""
+    return InstanceConfig.objects.filter(instance=instance).values_list("file_text", flat=True).first() or ""
 
 
 def _with_owed(config: LiveConfig, owed: debts.OwedFile | None) -> LiveConfig:
