@@ -70,14 +70,20 @@ def test_the_first_minute_says_in_words_what_the_bars_will_show(viewer: Client, 
     assert 'aria-label="No reads in this window, weight 25.0\xa0%"' in page
 
 
-def test_the_first_minute_says_what_is_awaited(viewer: Client, orders: Cluster) -> None:
+def test_the_first_minute_says_what_is_awaited_and_what_to_try_to_who_may(
+    viewer: Client, client_for: Callable[..., Client], orders: Cluster
+) -> None:
     Cluster.objects.update(created_at=timezone.now() + AHEAD)
+    for instance in orders.instances.all():
+        path = f"/srv/{instance.name}.conf"
+        orders.instances.filter(pk=instance.pk).update(delivery_kind="local", delivery_path=path, delivery_target=path)
 
     text = text_of(viewer.get(PAGE))
 
     assert "Collecting: the verdict comes in about 20 s." in text
-    assert "What to try first" in text
     assert "Too early to tell." in text
+    assert "What to try first" not in text
+    assert "What to try first" in text_of(client_for("operator").get(PAGE))
 
 
 def test_zones_that_are_made_up_are_marked_so(client_for: Callable[..., Client], orders: Cluster) -> None:
