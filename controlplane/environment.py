@@ -1,5 +1,7 @@
 """Reads the settings of an installation from environment variables and refuses odd values by name."""
 
+import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +37,15 @@ class DeliveryDirectory:
 
     organisation: str | None
     path: Path
+
+
+@dataclass(frozen=True)
+class RestartCommand:
+    """What may be run to restart a pgpool of this machine, by no shell; organisation as in DeliveryDirectory."""
+
+    organisation: str | None
+    name: str
+    argv: tuple[str, ...]
 
 
 def required(environ: Mapping[str, str], name: str) -> str:
@@ -123,4 +134,24 @@ def delivery_directories(environ: Mapping[str, str], name: str, *, what: str = "
         if not path.startswith("/") or (equals and not slug):
             raise SettingRefused(name, entry, f"must be an absolute {what}, or organisation=/{what}")
         found.append(DeliveryDirectory(slug or None, Path(path)))
+    return found
+
+
+def restart_commands(environ: Mapping[str, str], name: str) -> list[RestartCommand]:
+    """`name=/path/of/program word …` (every organisation) or `slug/name=…` (one), separated by `;`."""
+    found = []
+    for entry in filter(None, (each.strip() for each in environ.get(name, "").split(";"))):
+        label, equals, line = entry.partition("=")
+        slug, slash, command = label.strip().rpartition("/")
+        if not equals or (slash and not slug) or not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}", command):
+            raise SettingRefused(name, entry, "must read name=command or organisation/name=command")
+        if command == "script":
+            raise SettingRefused(name, entry, "must have another name: script is the way of SSH")
+        try:
+            argv = tuple(shlex.split(line))
+        except ValueError as error:
+            raise SettingRefused(name, entry, f"must be a command as a shell splits it: {error}") from None
+        if not argv or not argv[0].startswith("/"):
+            raise SettingRefused(name, entry, "must begin with the absolute path of a program")
+        found.append(RestartCommand(slug or None, command, argv))
     return found

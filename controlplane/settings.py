@@ -18,6 +18,7 @@ ENCRYPTION_KEYS = environment.encryption_keys(ENVIRON, "LIFEGUARD_ENCRYPTION_KEY
 PUBLIC_URL = environment.web_origin(ENVIRON, "LIFEGUARD_PUBLIC_URL", default="http://127.0.0.1:8000")
 ALLOWED_HOSTS = environment.words(ENVIRON, "LIFEGUARD_ALLOWED_HOSTS", default="127.0.0.1,localhost")
 LOCAL_DELIVERY_DIRECTORIES = environment.delivery_directories(ENVIRON, "LIFEGUARD_LOCAL_DELIVERY_DIRS")
+RESTART_COMMANDS = environment.restart_commands(ENVIRON, "LIFEGUARD_RESTART_COMMANDS")
 SSH_AGENTS = environment.delivery_directories(ENVIRON, "LIFEGUARD_SSH_AGENT", what="socket")
 POLL_SHARDS = environment.integer(ENVIRON, "LIFEGUARD_POLL_SHARDS", default=1, lowest=1, highest=64)
 IS_HTTPS = PUBLIC_URL.startswith("https://")
@@ -208,6 +209,8 @@ CELERY_TASK_ROUTES = {
     "clusters.settle_debts": {"queue": "rollout"},
     "clusters.advance_backend_operation": {"queue": "rollout"},
     "clusters.advance_backend_operations": {"queue": "rollout"},
+    "clusters.advance_restart": {"queue": "rollout"},
+    "clusters.advance_restarts": {"queue": "rollout"},
 }
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -237,6 +240,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 2.0,
         "options": {"expires": 2},
     },
+    "advance-restarts": {"task": "clusters.advance_restarts", "schedule": 2.0, "options": {"expires": 2}},
     "keep-history": {"task": "clusters.keep_history", "schedule": 3600.0, "options": {"expires": 600}},
     "forget-sessions": {"task": "accounts.forget_sessions", "schedule": 3600.0, "options": {"expires": 600}},
 }

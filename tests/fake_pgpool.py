@@ -73,6 +73,7 @@ class FakePgpool:
         self.received: list[str] = []
         self.watchdog: bytes | None = None
         self.reload_count = 0
+        self.restart_count = 0
         self.host = "127.0.0.1"
         self.port = 0
         self.pcp_port = 0
@@ -160,12 +161,18 @@ class FakePgpool:
         self.values.update({name: value for name, value in found.items() if name not in passed_over})
 
     def restart(self) -> None:
-        """Read all of pgpool.conf, as after a restart; every session ends."""
+        """Read all of pgpool.conf, as after a restart; every session ends, and other children serve."""
+        self.restart_count += 1
         if self.conf is not None:
             found = _settings(self.conf.read_text())
             self.values.update({name: value for name, value in found.items() if name not in self.unknown})
             self.shown_before = dict(self.values)
         self.close_sessions()
+
+    @property
+    def restart_flag(self) -> Path | None:
+        """A file that somebody makes to let it restart, once it is connected to again."""
+        return None if self.conf is None else self.conf.with_name(f"{self.conf.name}.restart")
 
     def close_sessions(self) -> None:
         """Close every open session, as pgpool does when a backend fails over."""
@@ -173,6 +180,9 @@ class FakePgpool:
             self._loop.call_soon_threadsafe(writer.transport.abort)
 
     async def _sql_session(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self.restart_flag is not None and self.restart_flag.exists():
+            self.restart_flag.unlink()
+            self.restart()
         if self.mode == "refuse":
             return
         await self._wait_while_hanging("hang", "hang_sql")
@@ -271,6 +281,7 @@ class FakePgpool:
                 fake_show.POOL_PROCESSES, self._pool_processes(), is_header_twice=True
             ),
             "show pool_pools": lambda: table(fake_show.POOL_POOLS, fake_show.pool_pools(self.backends, self.clients)),
+            "show pool_status": lambda: table(["item", "value", "description"], self._pool_status()),
             "show pool_version": lambda: table(["pool_version"], [[self.version]], is_header_twice=True),
             "show server_version": lambda: table(["server_version"], [["15.18"]]),
         }
@@ -281,7 +292,12 @@ class FakePgpool:
             busy=self.open_sessions,
             sessions_ended=self.sessions_ended,
             username=self.username,
+            restarts=self.restart_count,
         )
+
+    def _pool_status(self) -> list[Row]:
+        began = f"Fri Nov 20 17:10:{self.restart_count:02} 2026\n"
+        return [*([name, value, ""] for name, value in self.values.items()), ["memqcache_stats_start_time", began, ""]]
 
     async def _wait_while_hanging(self, *modes: Mode) -> None:
         while self.mode in modes and not self._gone.is_set():  # noqa: ASYNC110

@@ -82,15 +82,15 @@ def pool_cache(hits: int, misses: int) -> Row:
     return [str(hits), str(misses), "0.00", "131072", "1", "1", "219", "67108645", "0"]
 
 
-def pool_processes(*, children: int, busy: int, sessions_ended: int, username: str) -> list[Row]:
-    """All ended sessions are counted by the first child."""
+def pool_processes(*, children: int, busy: int, sessions_ended: int, username: str, restarts: int) -> list[Row]:
+    """All ended sessions are counted by the first child. restarts: how often other children took their place."""
     rows: list[Row] = []
     for number in range(children):
         ended = str(sessions_ended if number == 0 else 0)
         serving = (
             ["postgres", username, SINCE, "1", "Idle"] if number < busy else ["", "", "", "0", "Wait for connection"]
         )
-        rows.append([str(1000 + number), SINCE, ended, *serving])
+        rows.append([str(1000 * (1 + restarts) + number), SINCE, ended, *serving])
     return rows
 
 

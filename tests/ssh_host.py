@@ -32,11 +32,11 @@ class SshHost:
     def account(self) -> SshAccount:
         return SshAccount("127.0.0.1", self.port, getpass.getuser(), self.client.private, host_key=self.host.public)
 
-    def authorize(self, *files: Path, before: str = "") -> None:
+    def authorize(self, *files: Path, before: str = "", script: Path = SCRIPT) -> None:
         """Lifeguard's script for these files, after a shell command; a shell if there is no file."""
         options = ""
         if files:
-            command = " ".join([before, "exec sh", str(SCRIPT), *map(str, files)]).strip()
+            command = " ".join([before, "exec sh", str(script), *map(str, files)]).strip()
             options = f'command="{command}",restrict '
         (self.folder / "authorized_keys").write_text(f"{options}{self.client.public}\n")
 

@@ -97,6 +97,10 @@ def _forgiven(target: str, before: Facts, _after: Facts) -> str:
     return f"Let go that {before.get('instance')} of {target} owed revision {before.get('revision')}"
 
 
+def _restart(target: str, _before: Facts, after: Facts) -> str:
+    return f"Requested a restart of {', '.join(map(str, after.get('pgpools', [])))} of {target}, one after the other"
+
+
 def _plain(template: str) -> Words:
     """template: with {target}, and {scope} or {rollout} of the row after the change."""
     return lambda target, _before, after: template.format(
@@ -130,6 +134,8 @@ _WORDS: Mapping[str, Words] = {
         for kind in ("attach", "detach", "drain")
         for what, said in (("requested", "Requested"), ("cancelled", "Cancelled"), ("went_on", "Went on with"))
     },
+    "pgpools.restart.requested": _restart,
+    "pgpools.restart.cancelled": _plain("Cancelled the restart of pgpools of {target}"),
     "token.created": _plain("Made the token {target}, which may {scope}"),
     "token.revoked": _plain("Revoked the token {target}"),
     "organisation.observe_only": _plain("Made {target} observe only"),

@@ -1,6 +1,7 @@
 """The Celery doors of this application, gathered for Celery's discovery."""
 
 from apps.clusters.backend_tasks import advance_backend_operation, advance_backend_operations
+from apps.clusters.restart_tasks import advance_restart, advance_restarts
 from apps.clusters.rollout_tasks import (
     advance_rollout,
     advance_rollouts,
@@ -13,6 +14,8 @@ from apps.clusters.watch_tasks import keep_history, look_at_files, watch
 __all__ = [
     "advance_backend_operation",
     "advance_backend_operations",
+    "advance_restart",
+    "advance_restarts",
     "advance_rollout",
     "advance_rollouts",
     "apply_role_weights",

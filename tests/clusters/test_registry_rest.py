@@ -75,7 +75,7 @@ def test_an_observed_pgpool_needs_no_pcp_and_no_file(scene: Scene, api_client: C
 
     assert answer.status_code == 201
     assert answer.json()["pgpools"][0]["delivery"] == {
-        "kind": "observe", "path": "", "ssh": None, "wait_h": None,
+        "kind": "observe", "path": "", "ssh": None, "wait_h": None, "restart": "",
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from apps.clusters.outside.delivery import (
     ssh_session,
 )
 from apps.clusters.outside.delivery.outcomes import sha256_of
+from apps.clusters.outside.delivery.restart import RestartNotBegun
 from apps.clusters.outside.delivery.ssh import SshFile
 from apps.clusters.outside.delivery.ssh_keys import KeyRefused, fingerprint, given_key, new_key
 from tests.ssh_host import SshHost, ssh_host
@@ -229,3 +230,50 @@ def test_a_given_key_must_be_one_and_is_never_repeated() -> None:
         with pytest.raises(KeyRefused) as caught:
             given_key(text, comment="")
         assert "secret" not in str(caught.value)
+
+
+RESTART = (
+    '#!/bin/sh\necho "restarting $1"\ncase $1 in */pgpool.conf) echo "$1" >>"${0%/*}/asked" ;; *) exit 4 ;; esac\n'
+)
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """The script as it is installed on a host."""
+    script = tmp_path / "lib" / "node"
+    script.parent.mkdir()
+    shutil.copy(ssh_session.SCRIPT, script)
+    return script
+
+
+def test_a_restart_runs_the_hosts_own_program_for_this_file(sshd: SshHost, conf: Path, installed: Path) -> None:
+    program = installed.with_name("restart")
+    program.write_text(RESTART)
+    program.chmod(0o755)
+    other = conf.with_name("other.conf")
+    other.write_text(TEXT)
+    sshd.authorize(conf, other, script=installed)
+
+    ended = SshFile(sshd.account, str(conf)).restart()
+
+    assert (ended.code, ended.said) == (0, f"restarting {conf}")
+    assert installed.with_name("asked").read_text() == f"{conf}\n"
+    refused = SshFile(sshd.account, str(other)).restart()
+    assert (refused.code, refused.text) == (4, f"code 4: restarting {other}")
+
+
+def test_a_host_without_a_restart_program_says_so(sshd: SshHost, conf: Path, installed: Path) -> None:
+    sshd.authorize(conf, script=installed)
+    with pytest.raises(RestartNotBegun, match=f"no program {installed.with_name('restart')} stands on that host"):
+        SshFile(sshd.account, str(conf)).restart()
+
+    sshd.authorize()  # a shell: the script is sent along
+    with pytest.raises(RestartNotBegun, match="only the installed script restarts a pgpool"):
+        SshFile(sshd.account, str(conf)).restart()
+
+
+def test_a_restart_of_another_file_is_refused(sshd: SshHost, conf: Path, installed: Path) -> None:
+    sshd.authorize(conf, script=installed)
+
+    with pytest.raises(RestartNotBegun, match="not among the files of the forced command"):
+        SshFile(sshd.account, "/etc/other.conf").restart()

@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 from apps.accounts.models import ApiToken, Organisation
 from apps.clusters.control import backend_operations, convergence
 from apps.clusters.history.metrics import METRICS
-from apps.clusters.models import BackendOperation, Rollout
+from apps.clusters.models import BackendOperation, RollingRestart, Rollout
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import scene
 from tests.clusters.seen_cluster import NOW, count, poll, register
@@ -34,6 +34,8 @@ def rollout(db: None, tmp_path: Path, settings: Any) -> Rollout:
         backend_operations.request(
             caller=acme.caller, cluster=acme.cluster, backend=backend, kind="detach", now=found.finished_at
         )
+        restart = RollingRestart.objects.create(pk=found.pk, cluster=acme.cluster, state="done")
+        restart.steps.create(position=0, instance_name="pgpool-1", way="hand", parameters=["max_pool"])
         convergence.judge(rollout=found, now=found.finished_at + timedelta(minutes=1))
     register(Organisation.objects.get(slug="acme"), "silent")
     return found
@@ -68,7 +70,8 @@ def addresses(path: str, ids: Mapping[str, object]) -> list[str]:
     """The path for a cluster that was asked and for one that never was; of a series, every metric."""
     around = f"start={(NOW - timedelta(hours=1)).timestamp()}&end={NOW.timestamp() + 1}"
     queries = [f"?metric={metric}&{around}" for metric in METRICS] if path.endswith("/series/") else [""]
-    slugs = ["orders"] if "revisions/{number}" in path or "operations/{operation_id}" in path else ["orders", "silent"]
+    only_of_one = ("revisions/{number}", "operations/{operation_id}", "restarts/{id}")
+    slugs = ["orders"] if any(part in path for part in only_of_one) else ["orders", "silent"]
     return sorted({path.format(slug=slug, **ids) + query for slug in slugs for query in queries})
 
 

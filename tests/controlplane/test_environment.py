@@ -112,3 +112,23 @@ def test_delivery_directories_may_belong_to_one_organisation():
 def test_an_odd_delivery_directory_is_refused(value):
     with pytest.raises(SettingRefused, match="absolute directory"):
         environment.delivery_directories({NAME: value}, NAME)
+
+
+def test_restart_commands_are_split_once_and_may_belong_to_one_organisation():
+    text = "pgpool2=/usr/bin/sudo -n systemctl restart 'pgpool 2'; acme/lab=/opt/restart {path};"
+    found = environment.restart_commands({NAME: text}, NAME)
+
+    assert [(each.organisation, each.name, each.argv) for each in found] == [
+        (None, "pgpool2", ("/usr/bin/sudo", "-n", "systemctl", "restart", "pgpool 2")),
+        ("acme", "lab", ("/opt/restart", "{path}")),
+    ]
+    assert environment.restart_commands({}, NAME) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["pgpool2", "=/bin/x", "/x=/bin/x", "a b=/bin/x", "x=", "x=systemctl restart", "x=/bin/x '", "script=/bin/x"],
+)
+def test_odd_restart_commands_are_refused_by_name(value: str):
+    with pytest.raises(environment.SettingRefused, match=NAME):
+        environment.restart_commands({NAME: value}, NAME)

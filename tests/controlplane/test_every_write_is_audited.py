@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import AuditEntry, User
 from apps.accounts.tokens import create_token
-from apps.clusters.control import backend_operations, role_weights, rollout_holds, rollouts
+from apps.clusters.control import backend_operations, restarts, role_weights, rollout_holds, rollouts
 from apps.clusters.control.weight_change import request_weights
 from apps.clusters.models import BackendOperation, Cluster, PgpoolInstance, RevisionDebt, RoleProposal, Rollout
 from apps.clusters.outside.delivery.ssh_keys import new_key
@@ -109,6 +109,9 @@ class World:
         )
         BackendOperation.objects.update(state="waiting")
         return found.pk
+
+    def restart(self) -> int:
+        return restarts.request(caller=self.caller, cluster=self.cluster, names=["pgpool-1"], now=timezone.now()).pk
 
     def finished_rollout(self) -> Rollout:
         rollout = self.rollout()
@@ -430,6 +433,22 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         )
         for name, action in ENDS.items()
     },
+    ("POST", "cluster-restart-start"): (
+        "pgpools.restart.requested",
+        lambda w: w.post("cluster-restart-start", {"instances": ["pgpool-1"]}, slug="orders"),
+    ),
+    ("POST", "cluster-restart-cancel"): (
+        "pgpools.restart.cancelled",
+        lambda w: w.post("cluster-restart-cancel", slug="orders", pk=w.restart()),
+    ),
+    ("POST", "api-restarts"): (
+        "pgpools.restart.requested",
+        lambda w: w.script.post(f"{ORDERS}restarts/", {"instances": ["pgpool-1"]}),
+    ),
+    ("POST", "api-restart-cancel"): (
+        "pgpools.restart.cancelled",
+        lambda w: w.script.post(f"{ORDERS}restarts/{w.restart()}/cancel/"),
+    ),
     ("POST", "api-rollout-cancel"): (
         "rollout.cancel_requested",
         lambda w: w.script.post(f"/api/v1/rollouts/{w.rollout().pk}/cancel/"),

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access import Caller
-from apps.clusters.control import role_weights, rollouts
+from apps.clusters.control import restarts, role_weights, rollouts
 from apps.clusters.models import Cluster, ClusterEvent, NodeSample, RoleProposal
 from apps.clusters.polling import watchdog_watch
 from apps.clusters.queries.disagreements import disagreements_answer
@@ -52,6 +52,8 @@ def test_a_standby_that_is_promoted_is_one_event_and_the_weights_follow(
         wait_until(lambda: Cluster.objects.get().primary_node_id == 0, "pg1 is known as the primary")
         wait_until(lambda: watched_by_all(cluster) == {"leader": 3, "standby": 6}, "the watchdogs agree")
         assert watched(cluster)["sentence"].startswith("pgpool-1 leads, and 3 of 3 pgpools are alive, of which 2")
+        everyone = ["pgpool-1", "pgpool-2", "pgpool-3"]
+        assert restarts.risk_of(cluster=cluster, names=everyone).order == ("pgpool-2", "pgpool-3", "pgpool-1")
 
         promoted = promotion.fail_over(trio)
         wait_until(lambda: Cluster.objects.get().primary_node_id == promoted.node_id, "the promotion is seen")

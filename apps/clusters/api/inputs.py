@@ -6,9 +6,10 @@ from typing import Any
 from rest_framework import serializers
 
 from apps.clusters.control.backend_operations import DEFAULT_WAIT_S, LONGEST_REASON, LONGEST_WAIT_S
+from apps.clusters.control.restarts import LONGEST_NOTE
 from apps.clusters.models import PgpoolInstance
 from apps.clusters.outside.delivery.outcomes import LARGEST_FILE_BYTES
-from apps.clusters.registry.cluster_wanted import LONGEST_WAIT_H, delivery_errors, too_many
+from apps.clusters.registry.cluster_wanted import LONGEST_WAIT_H, MOST_PGPOOLS, delivery_errors, too_many
 from apps.clusters.registry.registration import (
     BackendWanted,
     ClusterWanted,
@@ -82,6 +83,13 @@ class DeliveryInput(StrictSerializer):
     )
     wait_h = serializers.IntegerField(
         min_value=1, max_value=LONGEST_WAIT_H, required=False, help_text="of manual: hours; 24 unless told"
+    )
+
+    restart = serializers.CharField(
+        max_length=60,
+        required=False,
+        allow_blank=True,
+        help_text="of local: the name of a command that the installation allows; of ssh: script; left out: by hand",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -312,6 +320,21 @@ class DrainInput(OperationInput):
         required=False,
         default=DEFAULT_WAIT_S,
         help_text="for sessions to end; then it asks whether to go on",
+    )
+
+
+class RestartInput(StrictSerializer):
+    instances = serializers.ListField(
+        child=serializers.CharField(max_length=80),
+        required=False,
+        allow_null=True,
+        max_length=MOST_PGPOOLS,
+        default=None,
+        help_text="names of pgpools; left out: those that wait for a restart",
+    )
+    note = serializers.CharField(max_length=LONGEST_NOTE, required=False, default="", allow_blank=True)
+    dry_run = serializers.BooleanField(
+        required=False, default=False, help_text="only say what stands in the way, and what it would do"
     )
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from apps.clusters.domain.verification import TruthState
-from apps.clusters.models import PendingRestart, RolloutStep
+from apps.clusters.models import PendingRestart, PgpoolInstance, RolloutStep
 
 
 def note(read: Sequence[tuple[RolloutStep, Sequence[Mapping[str, Any]]]], *, now: datetime) -> None:
@@ -30,6 +30,12 @@ def note(read: Sequence[tuple[RolloutStep, Sequence[Mapping[str, Any]]]], *, now
             unique_fields=["instance", "name"],
             update_fields=["wanted", "running", "rollout"],
         )
+
+
+def settle(instance: PgpoolInstance, parameters: Sequence[Mapping[str, Any]]) -> None:
+    """After a restart: let go what is in use now. parameters: as the receipt of a read-back has them."""
+    used = (one["name"] for one in parameters if one["state"] != TruthState.PENDING_RESTART)
+    _forget({(instance.pk, name) for name in used})
 
 
 def _pending(step: RolloutStep, one: Mapping[str, Any], now: datetime) -> PendingRestart:

@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
-from apps.clusters.control import backend_operation_rows, program_parameters, writes
+from apps.clusters.control import backend_operation_rows, program_parameters, restart_rows, writes
 from apps.clusters.domain import rollout_plan
 from apps.clusters.domain.rollout_plan import RolloutView, StepView
 from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Plan, plan_as_json, stored_plan
@@ -70,7 +70,8 @@ def one_at_a_time(cluster: Cluster) -> Iterator[None]:
 def hold(cluster: Cluster) -> None:
     """Keep other requests for this cluster waiting until the transaction ends.
 
-    Raises RolloutRunning, backend_operation_rows.OperationRunning, writes.NotAllowed, or Http404.
+    Raises RolloutRunning, backend_operation_rows.OperationRunning, restart_rows.RestartRunning, writes.NotAllowed, or
+    Http404.
     """
     if Cluster.objects.select_for_update(no_key=True).filter(pk=cluster.pk).first() is None:
         raise Http404(f"The cluster {cluster.slug} was removed meanwhile.")
@@ -79,6 +80,7 @@ def hold(cluster: Cluster) -> None:
     if running is not None:
         raise RolloutRunning(running.pk)
     backend_operation_rows.refuse_running(cluster)
+    restart_rows.refuse_running(cluster)
 
 
 def create(

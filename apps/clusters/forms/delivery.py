@@ -1,7 +1,7 @@
 """How a pgpool.conf is delivered: the fields of every way stand in one form, those of the chosen one count."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from django import forms
 
@@ -9,7 +9,7 @@ from apps.clusters.forms import fields
 from apps.clusters.forms.refusals import sentence
 from apps.clusters.models import PgpoolInstance
 from apps.clusters.outside.delivery.ssh_keys import fingerprint
-from apps.clusters.registry.cluster_wanted import DEFAULT_WAIT_H, LONGEST_WAIT_H, delivery_errors
+from apps.clusters.registry.cluster_wanted import BY_SCRIPT, DEFAULT_WAIT_H, LONGEST_WAIT_H, delivery_errors
 
 Delivery = PgpoolInstance.Delivery
 _CHOICES = [
@@ -29,6 +29,7 @@ _FIELDS = {
     "sudo": ("sudo", {"ssh"}),
     "text": ("text", {"manual"}),
     "wait_h": ("wait_h", {"manual"}),
+    "restart": ("restart", {"local", "ssh"}),
 }
 # Names of the input as stories tell them -> fields here.
 DELIVERY_FIELDS = {f"delivery.{name}": field for name, (field, _) in _FIELDS.items()}
@@ -57,6 +58,7 @@ class DeliveryFields(forms.Form):
         required=False,
         widget=forms.NumberInput({"class": "in", "placeholder": str(DEFAULT_WAIT_H)}),
     )
+    restart = forms.ChoiceField(label="How it is restarted", required=False, widget=forms.Select({"class": "in"}))
     text = forms.CharField(
         label="The pgpool.conf as it is now",
         max_length=1 << 20,
@@ -65,6 +67,15 @@ class DeliveryFields(forms.Form):
         help_text="stored encrypted and not shown here again; what is published already need not be given anew",
         widget=fields.SecretText(rows=4),
     )
+
+    def offer_restarts(self, commands: Sequence[str]) -> None:
+        """commands: names of those that the installation allows on the worker's own host."""
+        field = cast("forms.ChoiceField", self.fields["restart"])
+        field.choices = [
+            ("", "By hand: Lifeguard says when, and waits"),
+            (BY_SCRIPT, "SSH: by the restart program on its host"),
+            *((name, f"Local: by the command {name}") for name in commands),
+        ]
 
     @property
     def delivery_fields(self) -> list[forms.BoundField]:
@@ -109,4 +120,5 @@ def typed_delivery(instance: PgpoolInstance) -> dict[str, Any]:
         "sudo": instance.has_sudo,
         "host_key": fingerprint(instance.ssh_host_key) if instance.ssh_host_key else "",
         "wait_h": instance.longest_wait_h,
+        "restart": instance.restart_command,
     }

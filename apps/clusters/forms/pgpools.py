@@ -1,6 +1,6 @@
 """One pgpool: where it listens, its PCP, its availability zone, how its pgpool.conf is delivered."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +10,7 @@ from apps.clusters.forms.delivery import DELIVERY_FIELDS, DeliveryFields, typed_
 from apps.clusters.forms.refusals import told
 from apps.clusters.models import PgpoolInstance
 from apps.clusters.registry.cluster_wanted import DeliveryWanted, PcpWanted, PgpoolWanted
+from apps.clusters.registry.restart_commands import allowed_commands
 
 # Names of the input as stories tell them -> fields here, where those differ.
 _FIELDS = {
@@ -32,7 +33,7 @@ def delivery_directories(organisation_slug: str) -> list[str]:
 
 
 class PgpoolForm(DeliveryFields):
-    """directories: those that local delivery may write in, named beside the path."""
+    """organisation: its slug, which says what local delivery may write in, and what it may be restarted by."""
 
     host = fields.text("Host", max_length=253, placeholder="10.0.4.21")
     port = fields.port("Port", placeholder="9999")
@@ -42,9 +43,11 @@ class PgpoolForm(DeliveryFields):
     pcp_user = fields.text("PCP user", max_length=63, required=False)
     pcp_password = fields.secret("PCP password", required=False)
 
-    def __init__(self, *args: Any, directories: Sequence[str] = (), number: int = 1, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, organisation: str, number: int = 1, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.number = number
+        self.offer_restarts(sorted(allowed_commands(organisation)))
+        directories = delivery_directories(organisation)
         self.fields["name"].widget.attrs["placeholder"] = f"pgpool-{number}"
         self.fields["path"].help_text = (
             f"a local file: inside {', '.join(directories)}"

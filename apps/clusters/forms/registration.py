@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from apps.clusters.forms import fields
 from apps.clusters.forms.backends import BackendForm
-from apps.clusters.forms.pgpools import PgpoolForm, delivery_directories
+from apps.clusters.forms.pgpools import PgpoolForm
 from apps.clusters.forms.refusals import beside, sentence
 from apps.clusters.registry.cluster_wanted import MOST_BACKENDS, MOST_PGPOOLS, ClusterWanted, too_many
 
@@ -37,7 +37,7 @@ class RegistrationForm:
 
     def __init__(self, data: QueryDict | None, *, organisation_slug: str, needs_name: bool = True) -> None:
         self.data = data
-        self.directories = delivery_directories(organisation_slug)
+        self.organisation_slug = organisation_slug
         self.cluster = ClusterForm(data, initial={"sslmode": "prefer"})
         self.cluster.fields["name"].required = needs_name
         self.pgpools = [self._pgpool(position) for position in rows(data, "pgpool", "host") or [0]]
@@ -68,7 +68,7 @@ class RegistrationForm:
             None if typed is not None else self.data,
             initial=typed if typed is not None else {"port": 9999},
             prefix=f"pgpool-{position}",
-            directories=self.directories,
+            organisation=self.organisation_slug,
             number=position + 1,
             # A further row may be left empty.
             use_required_attribute=position == 0,

@@ -10,6 +10,7 @@ from apps.clusters.models.instance_config import InstanceConfig
 from apps.clusters.models.latest import BackendLatest, InstanceLatest, NodeLatest, WatchdogLatest
 from apps.clusters.models.pending_restart import PendingRestart
 from apps.clusters.models.registry import Backend, Cluster, PgpoolInstance
+from apps.clusters.models.restart import RestartStep, RollingRestart
 from apps.clusters.models.revision import ConfigRevision, RevisionFile
 from apps.clusters.models.role_weights import RoleProposal, RoleWeights
 from apps.clusters.models.rollout import Rollout, RolloutLog, RolloutStep
@@ -36,10 +37,12 @@ __all__ = [
     "PendingRestart",
     "PgpoolInstance",
     "PublishedFile",
+    "RestartStep",
     "RevisionDebt",
     "RevisionFile",
     "RoleProposal",
     "RoleWeights",
+    "RollingRestart",
     "Rollout",
     "RolloutLog",
     "RolloutStep",

@@ -91,6 +91,11 @@ class PgpoolInstance(models.Model):
     longest_wait_h = models.PositiveSmallIntegerField(
         default=24, help_text="hours that a rollout waits for a published file to be applied"
     )
+    restart_command = models.CharField(
+        max_length=60,
+        blank=True,
+        help_text="of local delivery: the name of one that the installation allows; of SSH: script; empty: by hand",
+    )
     version = models.CharField(max_length=40, blank=True, help_text="as 4.3.5; empty while unknown")
     shown_weights = models.JSONField(
         default=dict, blank=True, help_text='backend_weight as PGPOOL SHOW printed it latest, as {"0": 0, "1": 500}'
@@ -114,6 +119,12 @@ class PgpoolInstance(models.Model):
                 name="instance_ssh_whole",
             ),
             models.CheckConstraint(condition=Q(ssh_port__gte=1, ssh_port__lte=65535), name="instance_ssh_port_range"),
+            models.CheckConstraint(
+                condition=Q(restart_command="")
+                | Q(delivery_kind="ssh", restart_command="script")
+                | (Q(delivery_kind="local") & ~Q(restart_command="script")),
+                name="instance_restart_of_its_delivery",
+            ),
         ]
 
     def __str__(self) -> str:

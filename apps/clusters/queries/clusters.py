@@ -29,12 +29,16 @@ class SshAnswer(TypedDict):
 
 
 class DeliveryAnswer(TypedDict):
-    """kind: observe, local, ssh or manual. wait_h: how long a rollout waits for a published file to be applied."""
+    """kind: observe, local, ssh or manual. wait_h: how long a rollout waits for a published file to be applied.
+
+    restart: the name of a command that the installation allows, script for ssh; "": by hand.
+    """
 
     kind: str
     path: str
     ssh: SshAnswer | None
     wait_h: int | None
+    restart: str
 
 
 class PgpoolAnswer(TypedDict):
@@ -162,6 +166,7 @@ def _delivery(instance: PgpoolInstance) -> DeliveryAnswer:
         "path": instance.delivery_path,
         "ssh": _ssh(instance),
         "wait_h": instance.longest_wait_h if is_manual else None,
+        "restart": instance.restart_command,
     }
 
 

@@ -10,6 +10,7 @@ from apps.clusters.models import (
     ConfigRevision,
     PgpoolInstance,
     RevisionDebt,
+    RollingRestart,
     Rollout,
 )
 
@@ -65,3 +66,10 @@ def operation_of(*, cluster: Cluster, pk: int) -> BackendOperation:
     if operation is None:
         raise Http404(f"{cluster.name} has no operation {pk}.")
     return operation
+
+
+def restart_of(*, cluster: Cluster, pk: int) -> RollingRestart:
+    restart = cluster.restarts.select_related("cluster").filter(pk=pk).first()
+    if restart is None:
+        raise Http404(f"{cluster.name} has no restart {pk}.")
+    return restart

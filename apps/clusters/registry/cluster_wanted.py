@@ -36,6 +36,7 @@ class DeliveryWanted:
     """kind: observe, local, ssh or manual. path: of pgpool.conf, for local and ssh.
 
     text: the file as it is now, for manual: nobody here can read it. wait_h: how long a rollout waits for it.
+    restart: the name of a command that the installation allows, for local; script for ssh; "": by hand.
     """
 
     kind: str
@@ -43,6 +44,7 @@ class DeliveryWanted:
     ssh: SshWanted = SshWanted()
     text: str = field(default="", repr=False)
     wait_h: int = DEFAULT_WAIT_H
+    restart: str = ""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> DeliveryWanted:
@@ -54,7 +56,14 @@ class DeliveryWanted:
             host_key=given.get("host_key", ""),
             has_sudo=given.get("sudo", False),
         )
-        return cls(given["kind"], given["path"], ssh, given.get("text", ""), given.get("wait_h", DEFAULT_WAIT_H))
+        return cls(
+            given["kind"],
+            given["path"],
+            ssh,
+            given.get("text", ""),
+            given.get("wait_h", DEFAULT_WAIT_H),
+            given.get("restart", ""),
+        )
 
     def flat(self) -> dict[str, Any]:
         """As of() takes it."""
@@ -68,6 +77,7 @@ class DeliveryWanted:
             "sudo": self.ssh.has_sudo,
             "text": self.text,
             "wait_h": self.wait_h,
+            "restart": self.restart,
         }
 
 
@@ -142,7 +152,23 @@ def delivery_errors(given: Mapping[str, Any]) -> dict[str, str]:
         errors["path"] = "must be the absolute path of pgpool.conf for local delivery"
     if kind in {"observe", "manual"} and path:
         errors["path"] = f"{'observe only' if kind == 'observe' else 'by hand'} writes no file: leave the path out"
-    return errors | (_ssh_errors(given) if kind == "ssh" else {})
+    return errors | _restart_errors(kind, given.get("restart", "")) | (_ssh_errors(given) if kind == "ssh" else {})
+
+
+# How SSH restarts a pgpool: the far side knows the command.
+BY_SCRIPT = "script"
+
+
+def _restart_errors(kind: str, restart: str) -> dict[str, str]:
+    if not restart or (kind == "ssh" and restart == BY_SCRIPT) or (kind == "local" and restart != BY_SCRIPT):
+        return {}
+    expected = {
+        "ssh": f"must be {BY_SCRIPT}, the restart program beside the script on its host, or left out: by hand",
+        "local": "must be the name of a command that the installation allows, or left out: by hand",
+    }
+    return {
+        "restart": f"{restart[:60]!r} {expected.get(kind, f'must be left out for {kind}: it is restarted by hand')}"
+    }
 
 
 def _ssh_errors(given: Mapping[str, Any]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from apps.clusters.outside.delivery import (
 )
 from apps.clusters.outside.delivery.outcomes import LARGEST_FILE_BYTES
 from apps.clusters.registry.connection_survey import PgpoolFindings, SurveyStep, addresses
+from apps.clusters.registry.restart_commands import why_not_allowed
 from apps.clusters.registry.ssh_accounts import target_of
 from apps.clusters.registry.ssh_claims import SshLook
 
@@ -57,6 +58,8 @@ def claim(
         return Claim((SurveyStep(target, "delivery", "ok", text),))
     if wanted.kind == PgpoolInstance.Delivery.SSH:
         return _by_ssh(found, looks[found.asked.field], organisation=organisation, taken=taken)
+    if wanted.kind == PgpoolInstance.Delivery.LOCAL and (why := why_not_allowed(organisation.slug, wanted.restart)):
+        return _refused((), target, why, field="restart")
     try:
         if wanted.kind == PgpoolInstance.Delivery.MANUAL:
             return _by_hand(found)

@@ -28,6 +28,7 @@ def columns(wanted: PgpoolWanted, claim: Claim | None) -> dict[str, Any]:
         "ssh_host_key": claim.host_key if is_ssh and claim is not None else "",
         "has_sudo": ssh.has_sudo,
         "longest_wait_h": delivery.wait_h if is_manual else DEFAULT_WAIT_H,
+        "restart_command": delivery.restart,
     }
 
 
@@ -49,7 +50,12 @@ def delivery_of_row(instance: PgpoolInstance) -> DeliveryWanted:
         has_sudo=instance.has_sudo,
     )
     return DeliveryWanted(
-        instance.delivery_kind, instance.delivery_path, ssh, _published_text(instance), instance.longest_wait_h
+        instance.delivery_kind,
+        instance.delivery_path,
+        ssh,
+        _published_text(instance),
+        instance.longest_wait_h,
+        instance.restart_command,
     )
 
 
@@ -73,4 +79,6 @@ def described_delivery(instance: PgpoolInstance) -> dict[str, Any]:
         }
     if instance.delivery_kind == Delivery.MANUAL:
         described["wait_h"] = instance.longest_wait_h
+    if instance.restart_command:
+        described["restart"] = instance.restart_command
     return described

@@ -65,6 +65,7 @@ def _forget_deliveries(cluster: Cluster) -> None:
         ssh_port=22,
         has_sudo=False,
         longest_wait_h=DEFAULT_WAIT_H,
+        restart_command="",
     )
     PublishedFile.objects.filter(instance__cluster=cluster).delete()
     # Nobody can put an old file back any more.

@@ -6,7 +6,7 @@ import datetime as dt
 
 from django.http import Http404
 
-from apps.clusters.models import Cluster, ClusterEvent, Rollout
+from apps.clusters.models import Cluster, ClusterEvent, RollingRestart, Rollout
 from apps.live import events
 
 
@@ -23,9 +23,13 @@ def locked(cluster: Cluster) -> Cluster:
 
 
 def refuse_during_rollout(cluster: Cluster) -> None:
+    """Nor while its pgpools are restarted. Raises RegistryConflict."""
     active = cluster.rollouts.filter(state__in=Rollout.ACTIVE).first()
     if active is not None:
         raise RegistryConflict(f"Rollout {active.pk} is running on this cluster: wait for its end, or cancel it.")
+    restart = cluster.restarts.filter(state=RollingRestart.State.RUNNING).first()
+    if restart is not None:
+        raise RegistryConflict(f"Restart {restart.pk} of its pgpools is under way: wait for its end, or cancel it.")
 
 
 def record_event(cluster: Cluster, *, now: dt.datetime, title: str, detail: str, instance_name: str = "") -> None:

@@ -13,7 +13,7 @@ from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.clusters.forms.changes import CredentialsForm, NameForm, ObserveForm, PlacesForm, RemovalForm
-from apps.clusters.forms.pgpools import PgpoolChangeForm, delivery_directories
+from apps.clusters.forms.pgpools import PgpoolChangeForm
 from apps.clusters.forms.refusals import sentence
 from apps.clusters.models import Cluster, PgpoolInstance
 from apps.clusters.queries import lookup
@@ -67,7 +67,7 @@ def change_places(request: HttpRequest, caller: Caller, slug: str) -> HttpRespon
 @page(Role.ADMIN)
 def add_pgpool(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
-    form = new_pgpool_form(request.POST, cluster, delivery_directories(caller.organisation.slug))
+    form = new_pgpool_form(request.POST, cluster, caller.organisation.slug)
 
     def add() -> None:
         added = registry_changes.add_instance(caller=caller, cluster=cluster, wanted=form.wanted(), now=timezone.now())
@@ -83,8 +83,7 @@ def change_pgpool(request: HttpRequest, caller: Caller, slug: str, pk: int) -> H
     """Its address, its PCP, how its pgpool.conf is delivered."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     instance = _instance_of(cluster, pk)
-    directories = delivery_directories(caller.organisation.slug)
-    form = PgpoolChangeForm(request.POST, instance=instance, directories=directories)
+    form = PgpoolChangeForm(request.POST, instance=instance, organisation=caller.organisation.slug)
 
     def change() -> None:
         registry_changes.change_instance(

@@ -1,6 +1,6 @@
 """The settings page as a whole, around whichever of its forms was just refused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from apps.accounts.access import Caller
 from apps.accounts.members import who_may
 from apps.accounts.roles import Role
 from apps.clusters.forms.changes import CredentialsForm, NameForm, ObserveForm, PlacesForm, RemovalForm
-from apps.clusters.forms.pgpools import PgpoolChangeForm, PgpoolForm, delivery_directories
+from apps.clusters.forms.pgpools import PgpoolChangeForm, PgpoolForm
 from apps.clusters.models import Cluster, InstanceLatest, PgpoolInstance
 from apps.clusters.queries.sight import InstanceSight, sight_of
 from apps.clusters.views.detail import cluster_context
@@ -62,20 +62,19 @@ def settings_page(
 
 
 def _forms(caller: Caller, cluster: Cluster) -> dict[str, Any]:
-    directories = delivery_directories(caller.organisation.slug)
     return {
         "naming": NameForm(initial={"name": cluster.name}),
         "credentials": CredentialsForm(initial={"username": cluster.username, "sslmode": cluster.sslmode}),
         "places": PlacesForm(None, cluster=cluster),
-        "new_pgpool": new_pgpool_form(None, cluster, directories),
+        "new_pgpool": new_pgpool_form(None, cluster, caller.organisation.slug),
         "observing": ObserveForm(expected=cluster.slug, prefix="observe"),
         "removal": RemovalForm(expected=cluster.slug),
     }
 
 
-def new_pgpool_form(data: QueryDict | None, cluster: Cluster, directories: Sequence[str]) -> PgpoolForm:
+def new_pgpool_form(data: QueryDict | None, cluster: Cluster, organisation: str) -> PgpoolForm:
     number = cluster.instances.count() + 1
-    return PgpoolForm(data, prefix="new", initial={"port": 9999}, directories=directories, number=number)
+    return PgpoolForm(data, prefix="new", initial={"port": 9999}, organisation=organisation, number=number)
 
 
 def _row(caller: Caller, one: InstanceSight, refused: PgpoolChangeForm | None) -> PgpoolRow:
@@ -83,7 +82,7 @@ def _row(caller: Caller, one: InstanceSight, refused: PgpoolChangeForm | None) -
     is_refused = refused is not None and refused.instance.pk == one.instance.pk
     form = refused if is_refused else None
     if form is None and caller.may(Role.ADMIN):
-        form = PgpoolChangeForm(instance=one.instance, directories=delivery_directories(caller.organisation.slug))
+        form = PgpoolChangeForm(instance=one.instance, organisation=caller.organisation.slug)
     return PgpoolRow(
         instance=one.instance,
         mark=_STATES.get(InstanceLatest.State(latest.state), "idle") if latest else "idle",

@@ -4,7 +4,7 @@
 #   command="/usr/local/lib/lifeguard/node /etc/pgpool2/pgpool.conf",restrict ssh-ed25519 AAAA… lifeguard@acme
 #
 # Its arguments are the files that may be touched. What is wanted comes in SSH_ORIGINAL_COMMAND, or after "--":
-#   read FILE | dry-run FILE | write FILE OLD NEW TAG | reload FILE, with "sudo" before it to run as root.
+#   read FILE | dry-run FILE | write FILE OLD NEW TAG | reload FILE | restart FILE, with "sudo" before it to run as root.
 # Every answer begins with the line "lifeguard-node 1"; "refused CODE why" ends one that did nothing.
 set -fu
 umask 077
@@ -139,6 +139,18 @@ do_reload() {
     printf 'signalled %s\n' "$pid"
 }
 
+# How a pgpool is restarted here only this host knows: by the program "restart" beside this script, given the file.
+# What it prints goes into a file: nothing that is under way breaks when the connection is lost.
+do_restart() {
+    find_file "$1"
+    case $0 in */*) program=${0%/*}/restart ;; *) refuse unconfigured "only the installed script restarts a pgpool, not one that is sent along" ;; esac
+    [ -f "$program" ] && [ -x "$program" ] || refuse unconfigured "no program $program stands on that host, or $(id -un) may not run it"
+    folder=$(mktemp -d) || refuse unavailable "no temporary directory can be made on that host"
+    timeout -k 5 120 "$program" "$1" </dev/null >"$folder/said" 2>&1
+    printf 'code %s\n\n' "$?"
+    tail -c 2000 "$folder/said"
+}
+
 # The files that may be touched are the arguments before "--"; without a forced command the caller names its own.
 is_open=no
 allowed=''
@@ -164,5 +176,6 @@ case $verb:$# in
     dry-run:2) do_dry_run ;;
     write:5) do_write "$file" "$3" "$4" "$5" ;;
     reload:2) do_reload "$file" ;;
+    restart:2) do_restart "$file" ;;
     *) refuse denied "$verb is no request of Lifeguard's" ;;
 esac

@@ -22,6 +22,7 @@ from apps.clusters.outside.delivery.outcomes import (
     reload_by_pcp,
     sha256_of,
 )
+from apps.clusters.outside.delivery.restart import LONGEST_S, CommandEnded, RestartNotBegun, words_of
 from apps.clusters.outside.delivery.ssh_session import SshAccount, SshFailed, ask
 from apps.clusters.outside.pcp import PcpAddress
 
@@ -29,6 +30,7 @@ from apps.clusters.outside.pcp import PcpAddress
 READ_DEADLINE_S = 3.0
 WRITE_DEADLINE_S = 3.5
 DRY_RUN_DEADLINE_S = 5.5
+RESTART_DEADLINE_S = LONGEST_S + 10.0
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,19 @@ class SshFile:
             fix = "Let the script run as pgpool's user or by sudo, or register the PCP port."
             raise ReloadFailed(f"{self._place}: {error}", fix) from error
         return ReloadReceipt("signal", f"SIGHUP to process {facts.get('signalled', '')} on {self.account.host}")
+
+    def restart(self) -> CommandEnded:
+        """By the host's own restart program. Raises RestartNotBegun, and SshFailed where it may have begun."""
+        try:
+            facts, said, _ = self._ask("restart", deadline_s=RESTART_DEADLINE_S)
+        except Refused as error:
+            raise RestartNotBegun(f"{self._place}: {error}") from error
+        except SshFailed as error:
+            if error.step != "ssh_script":
+                raise RestartNotBegun(f"{self._place}: {error}. {error.fix}".strip()) from error
+            raise
+        code = facts.get("code", "")
+        return CommandEnded(int(code) if code.isdecimal() else -1, words_of(said))
 
     @property
     def _place(self) -> str:

@@ -1,0 +1,193 @@
+"""Rolling restarts by page and by REST, and how a pgpool is restarted as part of its registration."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.clusters.models import PendingRestart, PgpoolInstance, RollingRestart
+from apps.clusters.registry.registry_export import export_yaml
+from controlplane.environment import RestartCommand
+from tests.clusters.callers_at_doors import browser, script
+from tests.clusters.rollout_scene import NOW, Scene, scene
+from tests.clusters.test_rolling_restarts import COMMAND, advance, request
+from tests.fake_show import FakeClient
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/o/acme/clusters/orders/restarts/"
+REST = "/api/v1/clusters/orders/restarts/"
+
+
+@pytest.fixture
+def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
+    """Two pgpools, of which the second waits for a restart."""
+    settings.RESTART_COMMANDS = [RestartCommand(None, "fake", COMMAND), RestartCommand("rival", "theirs", COMMAND)]
+    with scene(tmp_path, settings, pgpools=2) as found:
+        found.cluster.instances.update(restart_command="fake")
+        waiting = found.instances[1]
+        found.confs[1].write_text(f"{found.confs[1].read_text()}max_pool = 8\n")
+        PendingRestart.objects.create(instance=waiting, name="max_pool", wanted="8", running="4", since=NOW)
+        yield found
+
+
+def test_by_rest_those_that_wait_are_restarted_unless_told(acme: Scene) -> None:
+    operator = script("operator")
+
+    asked = operator.post(REST, {"dry_run": True})
+    assert (asked.status_code, asked.json()["order"], asked.json()["refusals"]) == (200, ["pgpool-2"], [])
+    assert "No client is connected to pgpool-2 just now." in asked.json()["risks"]
+    assert not RollingRestart.objects.exists()
+
+    answer = operator.post(REST, {"note": "max_pool"})
+    body = answer.json()
+    assert (answer.status_code, body["state"], body["can_cancel"]) == (202, "running", True)
+    assert [(step["instance"], step["way"], step["parameters"]) for step in body["steps"]] == [
+        ("pgpool-2", "command", ["max_pool"])
+    ]
+    advance(RollingRestart.objects.get())
+    seen = script("viewer").get(f"{REST}{body['id']}/").json()
+    assert (seen["state"], seen["sentence"], seen["can_cancel"]) == (
+        "done",
+        "pgpool-2 was restarted and uses its file.",
+        False,
+    )
+    assert seen["steps"][0]["out_of_service_s"] is not None
+    assert [each["id"] for each in operator.get(REST).json()["restarts"]] == [body["id"]]
+    assert operator.get(REST).json()["waiting"] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"instances": []}, "instances"),
+        ({"instances": ["pgpool-9"]}, "instances"),
+        ({"instances": "pgpool-1"}, "instances"),
+        ({"instances": [{}]}, "instances.0"),
+        ({"note": "\0"}, "note"),
+        ({"note": "x" * 501}, "note"),
+        ({"command": "rm"}, "command"),
+    ],
+)
+def test_odd_bodies_are_refused_by_field(acme: Scene, body: dict[str, Any], field: str) -> None:
+    answer = script("operator").post(REST, body)
+
+    assert answer.status_code == 400
+    assert [each["field"] for each in answer.json()["errors"]] == [field]
+    assert not RollingRestart.objects.exists()
+
+
+def test_a_refusal_by_rest_names_every_reason(acme: Scene) -> None:
+    acme.pgpools[0].mode = "refuse"
+
+    answer = script("operator").post(REST, {})
+
+    assert (answer.status_code, answer.json()["type"]) == (409, "urn:lifeguard:restart-refused")
+    assert answer.json()["refusals"][0].startswith("pgpool-1 does not answer")
+
+
+def test_a_viewer_and_another_organisation_restart_nothing(acme: Scene) -> None:
+    restart = request(acme)
+    for_pages, reader, rival = (
+        browser("viewer"),
+        script("operator", scope="read"),
+        script("admin", organisation="rival"),
+    )
+
+    for address in (f"{PAGE}start/", f"{PAGE}{restart.pk}/cancel/"):
+        assert for_pages.post(address).status_code == 403
+    for address in (REST, f"{REST}{restart.pk}/cancel/"):
+        assert reader.post(address, {}).status_code == 403
+        assert rival.post(address, {}).status_code == 404
+    assert rival.get(f"{REST}{restart.pk}/").status_code == 404
+    assert RollingRestart.objects.get().state == "running"
+
+
+def test_the_page_says_what_waits_and_the_risk_before(acme: Scene) -> None:
+    acme.pgpools[1].clients = [FakeClient(1)]
+    operator = browser("operator")
+
+    shown = operator.get(PAGE).content.decode()
+    assert "pgpool-2 waits for a restart." in shown
+    assert "Restart one after another…" in shown
+    assert "Restart one after another…" not in browser("viewer").get(PAGE).content.decode()
+    asked = operator.get(f"{PAGE}start/").content.decode()
+    assert "Restart pgpool-2?" in asked
+    assert "The other pgpools serve meanwhile." in asked
+    assert not RollingRestart.objects.exists()
+
+    posted = operator.post(f"{PAGE}start/", {"instances": ["pgpool-2"], "note": "max_pool"})
+    assert (posted.status_code, posted["Location"]) == (303, PAGE)
+    assert "Looking whether pgpool-2 may be restarted now." in operator.get(f"{PAGE}now/").content.decode()
+    advance(RollingRestart.objects.get())
+    done = operator.get(f"{PAGE}now/").content.decode()
+    assert "No pgpool waits for a restart." in done
+    assert "By the command fake" in done
+    assert '<span class="mono">max_pool</span> is 8' in done
+
+
+def test_a_page_that_refuses_says_why(acme: Scene) -> None:
+    operator = browser("operator")
+    nothing = operator.post(f"{PAGE}start/", {"instances": []})
+    assert (nothing.status_code, "Choose at least one pgpool." in nothing.content.decode()) == (422, True)
+
+    acme.pgpools[0].mode = "refuse"
+    refused = operator.post(f"{PAGE}start/", {"instances": ["pgpool-2"]})
+    assert refused.status_code == 409
+    assert "pgpool-1 does not answer" in refused.content.decode()
+    asked = operator.get(f"{PAGE}start/").content.decode()
+    assert "No pgpool can be restarted now." in asked
+    assert 'type="submit">Restart' not in asked
+
+
+def test_a_restart_under_way_can_be_cancelled_on_its_page(acme: Scene) -> None:
+    acme.cluster.instances.update(restart_command="")
+    restart = advance(request(acme))
+    operator = browser("operator")
+
+    assert "Restart pgpool-2 now: Lifeguard waits until it sees it." in operator.get(PAGE).content.decode()
+    assert operator.post(f"{PAGE}{restart.pk}/cancel/").status_code == 303
+    assert "Cancelled by Operator" in operator.get(PAGE).content.decode()
+
+
+def test_the_way_of_restarting_belongs_to_the_delivery(acme: Scene) -> None:
+    admin = script("admin")
+    delivery = {"kind": "local", "path": str(acme.confs[0])}
+
+    def change(**given: Any) -> Any:
+        pgpools = [{"name": "pgpool-1", "delivery": {**delivery, **given}}]
+        return admin.patch("/api/v1/clusters/orders/", {"pgpools": pgpools})
+
+    for name, said in (
+        ("theirs", "'theirs' is no restart command that this installation allows; there are fake"),
+        ("touch /tmp/x", "is no restart command that this installation allows"),
+        ("script", "must be the name of a command that the installation allows"),
+    ):
+        refused = change(restart=name)
+        assert refused.status_code == 400
+        [error] = refused.json()["errors"]
+        assert error["field"] == "pgpools.0.delivery.restart"
+        assert said in error["reason"]
+    assert PgpoolInstance.objects.get(name="pgpool-1").restart_command == "fake"
+    assert "restart: fake" in export_yaml(acme.cluster.organisation)
+
+    assert change().status_code == 200  # the whole delivery is given: left out is by hand
+    assert PgpoolInstance.objects.get(name="pgpool-1").restart_command == ""
+    assert change(restart="fake").status_code == 200
+    shown = {
+        each["name"]: each["delivery"]["restart"] for each in admin.get("/api/v1/clusters/orders/").json()["pgpools"]
+    }
+    assert shown == {"pgpool-1": "fake", "pgpool-2": "fake"}
+    manual = admin.patch(
+        "/api/v1/clusters/orders/",
+        {"pgpools": [{"name": "pgpool-1", "delivery": {"kind": "manual", "text": "x", "restart": "fake"}}]},
+    )
+    assert "must be left out for manual" in manual.json()["errors"][0]["reason"]
+
+
+def test_the_settings_page_offers_what_the_installation_allows(acme: Scene) -> None:
+    shown = browser("admin").get("/o/acme/clusters/orders/settings/").content.decode()
+
+    assert '<option value="fake" selected>Local: by the command fake</option>' in shown
+    assert "theirs" not in shown
