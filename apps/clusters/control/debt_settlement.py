@@ -10,6 +10,7 @@ from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.clusters.control import debts, on_behalf, revisions, rollout_rows
 from apps.clusters.control.backend_operation_rows import OperationRunning
+from apps.clusters.control.restart_rows import RestartRunning
 from apps.clusters.control.revisions import ConfigUnusable, NewFile, WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.writes import WritesStopped
@@ -60,7 +61,7 @@ def _settle(pk: int, *, now: datetime) -> None:
             if debt is None or debt.needs_person or debt.on_return == OnReturn.ASK:
                 return
             _roll_out(_in_the_name_of(debt), debt, now=now)
-    except (RolloutRunning, OperationRunning, WritesStopped, ConfigUnusable) as error:
+    except (RolloutRunning, OperationRunning, RestartRunning, WritesStopped, ConfigUnusable) as error:
         # It passes: a rollout ends, writes are allowed again, a host answers.
         RevisionDebt.objects.filter(pk=pk, state=_State.OPEN).exclude(reason=str(error)).update(reason=str(error))
     except WeightsRefused as error:

@@ -11,6 +11,7 @@ from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters.control import on_behalf, weight_change
 from apps.clusters.control.backend_operation_rows import OperationRunning
+from apps.clusters.control.restart_rows import RestartRunning
 from apps.clusters.control.revisions import ConfigUnusable, WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.writes import WritesStopped
@@ -157,7 +158,15 @@ def apply_by_itself(*, now: datetime) -> None:
         try:
             with transaction.atomic():
                 _apply_one(pk, now=now)
-        except (RolloutRunning, OperationRunning, WritesStopped, ConfigUnusable, RolesUnclear, TooSoon) as error:
+        except (
+            RolloutRunning,
+            OperationRunning,
+            RestartRunning,
+            WritesStopped,
+            ConfigUnusable,
+            RolesUnclear,
+            TooSoon,
+        ) as error:
             # It passes: a drain ends, writes are allowed again, a host answers.
             _wait(pk, str(error), needs_person=False)
         except (WeightsRefused, WeightError, weight_change.BaseChanged) as error:
