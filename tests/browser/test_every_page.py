@@ -12,7 +12,8 @@ pytestmark = pytest.mark.timeout(400)
 
 PAGES = (
     "", "~", "~weights/", "~weights/each/", "~role-weights/", "~configuration/", "~draft/", "~history/", "~drift/",
-    "~disagreements/", "~restarts/", "~restarts/start/", "~functions/", "~backends/2/", "~backends/2/detach/", "~events/", "~settings/",
+    "~disagreements/", "~restarts/", "~restarts/start/", "~functions/",
+    "~backends/2/", "~backends/2/detach/", "~events/", "~settings/",
     "rollouts/", "registry/", "writes/", "ssh-key/", "clusters/register/", "settings/tokens/", "settings/audit/",
 )  # fmt: skip
 NARROW = {"viewport": {"width": 360, "height": 760}}
