@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import AuditEntry
-from apps.clusters.models import Cluster, Rollout
+from apps.clusters.models import BackendOperation, Cluster, RollingRestart, Rollout
 from apps.clusters.registry.instance_changes import change_instance
 from apps.clusters.registry.registration import DeliveryWanted, RegistrationRefused, register
 from tests.clusters.callers_at_doors import browser, script
@@ -90,14 +90,41 @@ def test_the_pages_say_why_nothing_can_be_changed(acme: Scene) -> None:
     assert admin.post("/o/acme/writes/observe/", {"do": "change"}).status_code == 303
 
 
-def test_a_rollout_under_way_stands_against_it(acme: Scene) -> None:
-    acme.request()
+def a_rollout(acme: Scene) -> str:
+    return f"Rollout {acme.request().pk} in orders"
+
+
+def a_restart(acme: Scene) -> str:
+    return f"Restart {RollingRestart.objects.create(cluster=acme.cluster).pk} of pgpools in orders"
+
+
+def a_drain(acme: Scene) -> str:
+    operation = BackendOperation(cluster=acme.cluster, node_id=1, backend_name="pg2", kind="drain", state="waiting")
+    operation.save()
+    return "The drain of pg2 in orders"
+
+
+@pytest.mark.parametrize("begin", [a_rollout, a_restart, a_drain])
+def test_what_is_under_way_stands_against_it(acme: Scene, begin: Callable[[Scene], str]) -> None:
+    what = begin(acme)
     admin = script("admin")
 
     for address, slug in ((REST, "orders"), ("/api/v1/observe-only/", "acme")):
         refused = admin.put(address, {"observe_only": True, "confirm": slug})
         assert (refused.status_code, refused.json()["type"]) == (409, "urn:lifeguard:registry-conflict")
-    assert not Cluster.objects.get().is_observe_only
+        assert refused.json()["detail"] == f"{what} is under way: wait for its end, or cancel it."
+    cluster = Cluster.objects.select_related("organisation").get()
+    assert (cluster.is_observe_only, cluster.organisation.is_observe_only) == (False, False)
+
+
+@pytest.mark.parametrize("ended", ["done", "failed", "cancelled"])
+def test_what_has_ended_does_not(acme: Scene, ended: str) -> None:
+    a_restart(acme)
+    a_drain(acme)
+    RollingRestart.objects.update(state=ended)
+    BackendOperation.objects.update(state=ended)
+
+    assert script("admin").put(REST, {"observe_only": True, "confirm": "orders"}).status_code == 200
 
 
 @pytest.mark.parametrize("whose", ["cluster", "organisation"])

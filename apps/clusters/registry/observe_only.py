@@ -10,10 +10,10 @@ from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.models import Organisation
 from apps.accounts.roles import Role
-from apps.clusters.models import Cluster, PgpoolInstance, PublishedFile, Rollout, RolloutStep
+from apps.clusters.models import Cluster, PgpoolInstance, PublishedFile, RolloutStep
 from apps.clusters.registry.cluster_wanted import DEFAULT_WAIT_H
 from apps.clusters.registry.registration import RegistrationRefused, described
-from apps.clusters.registry.registry_locks import RegistryConflict, locked, record_event, refuse_during_rollout
+from apps.clusters.registry.registry_locks import locked, record_event, refuse_while_under_way
 from apps.live import events
 
 OBSERVE = PgpoolInstance.Delivery.OBSERVE
@@ -24,8 +24,8 @@ def set_for_cluster(
 ) -> Cluster:
     """Observing only forgets how every pgpool.conf is delivered, so the slug has to be given in confirm.
 
-    Raises RegistrationRefused (not confirmed) or RegistryConflict (a rollout is running). Allowing changes again
-    brings no delivery back: choose one for each pgpool.
+    Raises RegistrationRefused (not confirmed) or RegistryConflict (a rollout, a restart, or an attach, detach or
+    drain is under way). Allowing changes again brings no delivery back: choose one for each pgpool.
     """
     caller.require(Role.ADMIN)
     _refuse_unconfirmed(is_observe_only, confirm, cluster.slug)
@@ -33,7 +33,7 @@ def set_for_cluster(
         current = locked(cluster)
         if current.is_observe_only == is_observe_only:
             return current
-        refuse_during_rollout(current)
+        refuse_while_under_way(Cluster.objects.filter(pk=current.pk))
         before = described(current)
         current.is_observe_only = is_observe_only
         current.save(update_fields=["is_observe_only"])
@@ -82,9 +82,8 @@ def set_for_organisation(*, caller: Caller, is_observe_only: bool, confirm: str 
         current = Organisation.objects.select_for_update().get(pk=caller.organisation.pk)
         if current.is_observe_only == is_observe_only:
             return current
-        running = Rollout.objects.filter(cluster__organisation=current, state__in=Rollout.ACTIVE).first()
-        if is_observe_only and running is not None:
-            raise RegistryConflict(f"Rollout {running.pk} is running: wait for its end, or cancel it.")
+        if is_observe_only:
+            refuse_while_under_way(current.clusters.all())
         current.is_observe_only = is_observe_only
         current.save(update_fields=["is_observe_only"])
         audit.record(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 
+from django.db.models import QuerySet
 from django.http import Http404
 
-from apps.clusters.models import Cluster, ClusterEvent, RollingRestart, Rollout
+from apps.clusters.models import BackendOperation, Cluster, ClusterEvent, RollingRestart, Rollout
 from apps.live import events
 
 
@@ -30,6 +31,23 @@ def refuse_during_rollout(cluster: Cluster) -> None:
     restart = cluster.restarts.filter(state=RollingRestart.State.RUNNING).first()
     if restart is not None:
         raise RegistryConflict(f"Restart {restart.pk} of its pgpools is under way: wait for its end, or cancel it.")
+
+
+def refuse_while_under_way(clusters: QuerySet[Cluster]) -> None:
+    """Nothing that writes to a pgpool of these clusters may be on its way. Raises RegistryConflict, with its name."""
+    rollout = Rollout.objects.filter(cluster__in=clusters, state__in=Rollout.ACTIVE).first()
+    restart = RollingRestart.objects.filter(cluster__in=clusters, state=RollingRestart.State.RUNNING).first()
+    operation = BackendOperation.objects.filter(cluster__in=clusters, state__in=BackendOperation.ACTIVE).first()
+    # A drain has a rollout of its own: the drain is what has to end.
+    if operation is not None:
+        what, cluster = f"The {operation.kind} of {operation.backend_name}", operation.cluster
+    elif restart is not None:
+        what, cluster = f"Restart {restart.pk} of pgpools", restart.cluster
+    elif rollout is not None:
+        what, cluster = f"Rollout {rollout.pk}", rollout.cluster
+    else:
+        return
+    raise RegistryConflict(f"{what} in {cluster.slug} is under way: wait for its end, or cancel it.")
 
 
 def record_event(cluster: Cluster, *, now: dt.datetime, title: str, detail: str, instance_name: str = "") -> None:
