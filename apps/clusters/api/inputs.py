@@ -238,12 +238,6 @@ class WeightsInput(StrictSerializer):
         return attrs
 
 
-class ReturnInput(StrictSerializer):
-    note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
-    base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")
-    plan = PlanField()
-
-
 class ParametersInput(StrictSerializer):
     """Values are read by the story, which names the parameter and the fault."""
 
@@ -260,7 +254,7 @@ class ParametersInput(StrictSerializer):
 
 
 class RolloutInput(StrictSerializer):
-    """How what is gathered is rolled out."""
+    """How a draft, or an earlier revision, is rolled out."""
 
     note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
     base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")

@@ -9,7 +9,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import ReturnInput
+from apps.clusters.api.inputs import RolloutInput
 from apps.clusters.control import revision_return
 from apps.clusters.queries import lookup
 from apps.clusters.queries.revision_return import ReturnAnswer, return_answer
@@ -26,7 +26,7 @@ class RevisionRollOutView(APIView):
 
     @extend_schema(
         operation_id="clusters_revisions_return",
-        request=ReturnInput,
+        request=RolloutInput,
         responses=shapes.answer(RolloutAnswer, 400, 404, 409, status=202),
     )
     def post(self, request: Request, slug: str, number: int) -> Response:
@@ -34,7 +34,7 @@ class RevisionRollOutView(APIView):
         caller = caller_of(request)
         cluster = lookup.cluster_of(caller=caller, slug=slug)
         revision = lookup.revision_of(cluster=cluster, number=number)
-        form = ReturnInput(data=request.data)
+        form = RolloutInput(data=request.data)
         form.is_valid(raise_exception=True)
         now = timezone.now()
         with refusals.as_problems():

@@ -8,7 +8,7 @@ from typing import Any
 from apps.clusters.control import revisions
 from apps.clusters.control.revisions import Weights
 from apps.clusters.domain import pgpool_conf
-from apps.clusters.domain.conf_secrets import mask_value
+from apps.clusters.domain.conf_secrets import mask_known, mask_value
 from apps.clusters.domain.instance_numbering import differences
 from apps.clusters.domain.parameters import catalogue
 from apps.clusters.domain.parameters.catalogue import Catalogue
@@ -162,13 +162,9 @@ def _receipt(wanted: _Wanted, reading: ReadBack) -> dict[str, Any]:
             {
                 "name": truth.name,
                 "wanted": mask_value(truth.name, truth.wanted),
-                "seen": [_masked(truth.name, session.get(truth.name)) for session in reading.sessions],
+                "seen": [mask_known(truth.name, session.get(truth.name)) for session in reading.sessions],
                 "state": truth.state.value,
             }
             for truth in wanted.truths(reading)
         ],
     }
-
-
-def _masked(name: str, value: str | None) -> str | None:
-    return None if value is None else mask_value(name, value)

@@ -43,6 +43,11 @@ def mask_value(name: str, value: str) -> str:
     return _IN_VALUE.sub(rf"\g<before>{MASK}", _IN_ADDRESS.sub(rf"\g<before>{MASK}", value))
 
 
+def mask_known(name: str, value: str | None) -> str | None:
+    """As mask_value; what is not known stays so."""
+    return None if value is None else mask_value(name, value)
+
+
 def mask_text(text: str) -> str:
     """The text of a pgpool.conf, or a part of it, with every secret hidden, commented-out ones too."""
     masked = _SETTING.sub(rf"\g<name>\g<between>'{MASK}'", text)

@@ -56,7 +56,7 @@ def _sign(pattern: str, step: TroubleStep, reason: str, fix: str, backend_fix: s
 
 
 def quoted_identifier(name: str) -> str:
-    """A role name as it is written in SQL."""
+    """A name as it is written in SQL."""
     return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else '"' + name.replace('"', '""') + '"'
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal
 
-from apps.clusters.domain.conf_secrets import MASK, is_secret, mask_value, secret_name_in
+from apps.clusters.domain.conf_secrets import MASK, is_secret, mask_known, secret_name_in
 from apps.clusters.domain.conf_secrets import mask_text as mask_secrets
 
 __all__ = [
@@ -194,7 +194,7 @@ def semantic_diff(before: PgpoolConf, after: PgpoolConf) -> tuple[ParameterChang
     """Parameters whose effective value differs, by name; order, comments and duplicates do not count."""
     old, new = before.values(), after.values()
     return tuple(
-        ParameterChange(name, _shown(name, old.get(name)), _shown(name, new.get(name)))
+        ParameterChange(name, mask_known(name, old.get(name)), mask_known(name, new.get(name)))
         for name in sorted(old.keys() | new.keys())
         if old.get(name) != new.get(name)
     )
@@ -282,7 +282,3 @@ def _lines(text: str) -> list[str]:
     if lines[-1] == "":
         lines.pop()
     return [line.removesuffix("\r") for line in lines]
-
-
-def _shown(name: str, value: str | None) -> str | None:
-    return None if value is None else mask_value(name, value)

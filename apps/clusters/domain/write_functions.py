@@ -20,6 +20,8 @@ from typing import Any
 from pglast import parse_plpgsql
 from pglast.parser import ParseError, parse_sql_json
 
+from apps.clusters.domain.connection_trouble import quoted_identifier
+
 CATALOG = "pg_catalog"
 VOLATILE = "v"
 VOLATILITIES: Mapping[str, str] = {"i": "IMMUTABLE", "s": "STABLE", "v": "VOLATILE"}
@@ -98,7 +100,7 @@ class Judged:
         if not mark or self.function.is_procedure or self.function.schema == CATALOG:
             return ""
         one = self.function
-        return f"ALTER FUNCTION {_quoted(one.schema)}.{_quoted(one.name)}({one.arguments}) {mark};"
+        return f"ALTER FUNCTION {quoted_identifier(one.schema)}.{quoted_identifier(one.name)}({one.arguments}) {mark};"
 
 
 @dataclass
@@ -258,7 +260,3 @@ def pattern(name: str) -> str:
     pgpool throws the whole list away when one item is no regular expression, so nothing but $ needs care here.
     """
     return name.replace("$", "[$]")
-
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else '"' + name.replace('"', '""') + '"'

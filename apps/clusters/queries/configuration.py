@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TypedDict
 
 from apps.clusters.domain import configuration, pgpool_conf
-from apps.clusters.domain.conf_secrets import is_secret, mask_value
+from apps.clusters.domain.conf_secrets import is_secret, mask_known
 from apps.clusters.domain.configuration import Row, SeenPgpool, Value
 from apps.clusters.domain.out_of_reach import runs_programs, why_out_of_reach
 from apps.clusters.domain.parameters.in_words import in_words
@@ -147,16 +147,12 @@ def _value_answer(row: Row, value: Value, *, secret: bool) -> ValueAnswer:
         words = in_words(row.parameter, value.effective)
     return {
         "pgpool": value.pgpool,
-        "file": _shown(row.name, value.file),
-        "running": _shown(row.name, value.running),
-        "effective": _shown(row.name, value.effective),
+        "file": mask_known(row.name, value.file),
+        "running": mask_known(row.name, value.running),
+        "effective": mask_known(row.name, value.effective),
         "in_words": words,
         "is_waiting": value.is_waiting,
     }
-
-
-def _shown(name: str, value: str | None) -> str | None:
-    return None if value is None else mask_value(name, value)
 
 
 def uniform(answer: ParameterAnswer) -> Sequence[ValueAnswer]:

@@ -54,6 +54,13 @@ def instance_of(*, cluster: Cluster, name: str) -> PgpoolInstance:
     return instance
 
 
+def instance_by_pk(*, cluster: Cluster, pk: int) -> PgpoolInstance:
+    instance = cluster.instances.filter(pk=pk).first()
+    if instance is None:
+        raise Http404(f"{cluster.name} has no such pgpool; it may have been removed meanwhile.")
+    return instance
+
+
 def backend_of(*, cluster: Cluster, node_id: int) -> Backend:
     backend = cluster.backends.filter(node_id=node_id).first()
     if backend is None:

@@ -2,7 +2,7 @@
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -12,7 +12,6 @@ from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.clusters.forms import fields
 from apps.clusters.forms.refusals import sentence
-from apps.clusters.models import Cluster, PgpoolInstance
 from apps.clusters.outside.delivery.ssh_keys import LONGEST_KEY, KeyRefused
 from apps.clusters.queries import delivery, lookup
 from apps.clusters.registry import ssh_accounts
@@ -29,19 +28,12 @@ class OwnKeyForm(forms.Form):
     )
 
 
-def _instance(cluster: Cluster, pk: int) -> PgpoolInstance:
-    instance = cluster.instances.filter(pk=pk).first()
-    if instance is None:
-        raise Http404(f"{cluster.name} has no such pgpool; it may have been removed meanwhile.")
-    return instance
-
-
 @require_GET
 @page()
 def published_detail(request: HttpRequest, caller: Caller, slug: str, pk: int) -> HttpResponse:
     """What stands at the address that is fetched; its secrets are masked here."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
-    found = delivery.published_answer(instance=_instance(cluster, pk))
+    found = delivery.published_answer(instance=lookup.instance_by_pk(cluster=cluster, pk=pk))
     context = {**cluster_context(caller, cluster, "settings"), "published": found}
     return render(request, "clusters/published_detail.html", context)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -15,7 +15,7 @@ from apps.accounts.see_other import see_other
 from apps.clusters.forms.changes import CredentialsForm, NameForm, ObserveForm, PlacesForm, RemovalForm
 from apps.clusters.forms.pgpools import PgpoolChangeForm
 from apps.clusters.forms.refusals import sentence
-from apps.clusters.models import Cluster, PgpoolInstance
+from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.queries.shared_pgpools import warnings_of, watchers
 from apps.clusters.registry import observe_only, registry_changes
@@ -82,7 +82,7 @@ def add_pgpool(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
 def change_pgpool(request: HttpRequest, caller: Caller, slug: str, pk: int) -> HttpResponse:
     """Its address, its PCP, how its pgpool.conf is delivered."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
-    instance = _instance_of(cluster, pk)
+    instance = lookup.instance_by_pk(cluster=cluster, pk=pk)
     form = PgpoolChangeForm(request.POST, instance=instance, organisation=caller.organisation.slug)
 
     def change() -> None:
@@ -97,7 +97,7 @@ def change_pgpool(request: HttpRequest, caller: Caller, slug: str, pk: int) -> H
 @page(Role.ADMIN)
 def remove_pgpool(request: HttpRequest, caller: Caller, slug: str, pk: int) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
-    instance = _instance_of(cluster, pk)
+    instance = lookup.instance_by_pk(cluster=cluster, pk=pk)
     try:
         registry_changes.remove_instance(caller=caller, instance=instance, now=timezone.now())
     except RegistryConflict as error:
@@ -187,10 +187,3 @@ def _attempt(
 
 def _done(caller: Caller, cluster: Cluster) -> HttpResponse:
     return see_other("cluster-settings", organisation=caller.organisation.slug, slug=cluster.slug)
-
-
-def _instance_of(cluster: Cluster, pk: int) -> PgpoolInstance:
-    instance = cluster.instances.filter(pk=pk).first()
-    if instance is None:
-        raise Http404(f"{cluster.name} has no such pgpool; it may have been removed meanwhile.")
-    return instance
