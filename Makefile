@@ -6,7 +6,7 @@ STACK := $(PYTHON) -m deploy.teststack run --
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests demo demo-up down reset demo-fault test test-fast lint format bench chaos screenshots lock
+.PHONY: help setup setup-tests demo demo-up down reset demo-fault test test-fast lint format bench bench-many chaos screenshots lock
 
 help: ## say what can be asked for
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -47,6 +47,9 @@ format: setup-tests ## lay the Python code out as the checkers want it
 
 bench: setup-tests ## measure rollout, detection and overhead on the running demo
 	@$(PYTHON) -m deploy.bench
+
+bench-many: setup-tests ## measure rollouts to many pgpools at once (100, or PGPOOLS=20), in demos of its own
+	@$(PYTHON) -m deploy.bench.many $(if $(PGPOOLS),--pgpools $(PGPOOLS))
 
 chaos: setup-tests ## kill programs of the running demo amid 300 rollouts, and look what every pgpool runs
 	@$(PYTHON) -m deploy.chaos
