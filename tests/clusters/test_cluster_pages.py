@@ -59,6 +59,23 @@ def test_a_cluster_out_of_sight_claims_nothing_about_now(polled: Cluster, client
 
     assert "We cannot see this cluster" in text
     assert "Reads follow" not in text
+    assert "Weights can still be changed" not in text
+
+
+def test_out_of_sight_weights_are_changed_by_who_may_and_where_it_can_be(
+    polled: Cluster, client_for: ClientFor
+) -> None:
+    long_ago = timezone.now() - timedelta(minutes=7)
+    InstanceLatest.objects.update(polled_at=long_ago, answered_at=long_ago)
+    NodeLatest.objects.update(seen_at=long_ago)
+    operator = client_for("operator")
+
+    assert "Weights can still be changed" not in text_of(operator.get(PAGE + "now/"))
+    for instance in polled.instances.all():
+        instance.delivery_kind, instance.delivery_path = "local", f"/srv/{instance.name}/pgpool.conf"
+        instance.delivery_target = instance.delivery_path
+        instance.save()
+    assert "Weights can still be changed" in text_of(operator.get(PAGE + "now/"))
 
 
 def test_what_happened_is_lettered_for_the_charts(polled: Cluster, client_for: ClientFor) -> None:

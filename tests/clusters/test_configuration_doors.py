@@ -16,6 +16,7 @@ pytestmark = pytest.mark.django_db
 REST = "/api/v1/clusters/orders/parameters/"
 VALIDATE = "/api/v1/clusters/orders/validate/"
 PAGE = "/o/acme/clusters/orders/configuration/"
+PROGRAM = "failover_command"
 BACKEND_2 = "backend_hostname2 = 'pg2.example'\nbackend_port2 = 5432\nbackend_weight2 = 1\n"
 FILE = f"{BASE}{BACKEND_2}failover_command = 'x --dsn postgres://u:hunter2@h/d'\nnonsense = 1\n"
 
@@ -108,6 +109,20 @@ def test_the_page_shows_one_value_where_all_agree_and_each_where_they_differ(clu
     assert "runs <code>16</code>" in page
     assert "hunter2" not in page
     assert 'href="#max_pool"' in page
+
+
+def test_the_page_offers_only_the_changes_that_this_person_can_draft(cluster: Cluster) -> None:
+    offered = {role: browser(role) for role in ("viewer", "operator", "admin")}
+
+    def links(role: str) -> list[bool]:
+        page = offered[role].get(PAGE).content.decode()
+        return [f">{words}</a>" in page for words in ("Change max_pool", "Change the weights", f"Change {PROGRAM}")]
+
+    assert links("viewer") == [False, False, False]
+    assert links("operator") == [True, True, False]
+    assert links("admin") == [True, True, True]
+    Cluster.objects.filter(pk=cluster.pk).update(is_observe_only=True)
+    assert links("admin") == [False, False, False]
 
 
 def test_the_page_hides_what_the_words_do_not_find(cluster: Cluster) -> None:

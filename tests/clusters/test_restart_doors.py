@@ -119,7 +119,9 @@ def test_the_page_says_what_waits_and_the_risk_before(acme: Scene) -> None:
 
     posted = operator.post(f"{PAGE}start/", {"instances": ["pgpool-2"], "note": "max_pool"})
     assert (posted.status_code, posted["Location"]) == (303, PAGE)
-    assert "Looking whether pgpool-2 may be restarted now." in operator.get(f"{PAGE}now/").content.decode()
+    running = operator.get(f"{PAGE}now/").content.decode()
+    assert "Looking whether pgpool-2 may be restarted now." in running
+    assert "None yet." in running
     advance(RollingRestart.objects.get())
     done = operator.get(f"{PAGE}now/").content.decode()
     assert "No pgpool waits for a restart." in done
@@ -139,6 +141,31 @@ def test_a_page_that_refuses_says_why(acme: Scene) -> None:
     asked = operator.get(f"{PAGE}start/").content.decode()
     assert "No pgpool can be restarted now." in asked
     assert 'type="submit">Restart' not in asked
+
+
+def test_who_only_looks_is_led_to_what_waits(acme: Scene) -> None:
+    overview = "/o/acme/clusters/orders/"
+
+    assert "Restart one after another…" in browser("operator").get(overview).content.decode()
+    seen = browser("viewer").get(overview).content.decode()
+    assert "See what waits for a restart" in seen
+    assert "Restart one after another…" not in seen
+
+
+@pytest.mark.parametrize("whose", ["cluster", "organisation"])
+def test_where_nothing_is_written_no_restart_is_offered_and_no_pgpool_asked(acme: Scene, whose: str) -> None:
+    observed = acme.cluster if whose == "cluster" else acme.cluster.organisation
+    observed.is_observe_only = True
+    observed.save()
+    acme.pgpools[0].mode = "refuse"
+    operator = browser("operator")
+
+    shown = operator.get(PAGE).content.decode()
+    assert "pgpool-2 waits for a restart." in shown
+    assert f"{observed.name} is observe only" in shown
+    assert f"{PAGE}start/" not in shown
+    asked = script("admin").post(REST, {"dry_run": True}).json()
+    assert [reason.split(":")[0] for reason in asked["refusals"]] == [f"{observed.name} is observe only"]
 
 
 def test_a_restart_under_way_can_be_cancelled_on_its_page(acme: Scene) -> None:

@@ -70,6 +70,17 @@ def test_a_viewer_reads_the_settings_and_who_can_help(client_for: ClientFor, clu
     assert "Remove Orders" not in text
 
 
+def test_the_threshold_by_time_is_shown_where_it_counts(client_for: ClientFor, cluster: Cluster) -> None:
+    viewer = client_for("viewer")
+
+    Cluster.objects.filter(pk=cluster.pk).update(delay_threshold_bytes=0)
+    assert "lag is ignored" in text_of(viewer.get(PAGE))
+    Cluster.objects.filter(pk=cluster.pk).update(delay_threshold_s=0.5)
+    text = text_of(viewer.get(PAGE))
+    assert "delay_threshold_by_time 0.5 s" in text.replace("\u00a0", " ")
+    assert "lag is ignored" not in text
+
+
 def test_an_admin_sees_a_form_for_every_part(admin: Client, cluster: Cluster) -> None:
     text = text_of(admin.get(PAGE))
 

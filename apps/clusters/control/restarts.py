@@ -36,13 +36,14 @@ class RestartInvalid(ValueError):
 
 
 def risk_of(*, cluster: Cluster, names: Sequence[str] | None = None) -> RestartAssessment:
-    """What is said before: whether it may be done, what it would do, in which order. Asks every pgpool.
+    """What is said before: whether it may be done, what it would do, in which order. Asks every pgpool, where it may be done at all.
 
     names: of the pgpools; None for those that wait for a restart. Raises RestartInvalid.
     """
     wanted = _wanted(cluster, names)
-    found = restart_survey.assessed(cluster=cluster, wanted=wanted)
-    return RestartAssessment((*_not_steered(cluster, wanted), *found.refusals), found.risks, found.order)
+    if refusals := _not_steered(cluster, wanted):
+        return RestartAssessment(refusals, (), ())
+    return restart_survey.assessed(cluster=cluster, wanted=wanted)
 
 
 def request(
@@ -120,7 +121,7 @@ def _wanted(cluster: Cluster, names: Sequence[str] | None) -> list[PgpoolInstanc
     return [each for each in instances if each.name in names]
 
 
-def _not_steered(cluster: Cluster, wanted: Sequence[PgpoolInstance]) -> Sequence[str]:
+def _not_steered(cluster: Cluster, wanted: Sequence[PgpoolInstance]) -> tuple[str, ...]:
     """Why nothing is restarted here now."""
     if why := writes.why_not(cluster):
         return (why,)

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
+from apps.clusters.control import writes
 from apps.clusters.models import BackendOperation, Cluster, RestartStep, RollingRestart, Rollout
 from apps.clusters.queries.pending_restarts import PendingRestartAnswer, pending_restarts
 
@@ -92,16 +93,19 @@ def _whole(found: QuerySet[RollingRestart]) -> QuerySet[RollingRestart]:
 
 
 def _busy(cluster: Cluster) -> str:
+    if why := writes.why_not(cluster):
+        return why
     restart = cluster.restarts.filter(state=RollingRestart.State.RUNNING).first()
     if restart is not None:
-        return f"Restart #{restart.pk} of pgpools of this cluster is under way."
+        return f"Restart #{restart.pk} of pgpools of this cluster is under way. Wait for its end."
     rollout = cluster.rollouts.filter(state__in=Rollout.ACTIVE).first()
     if rollout is not None:
-        return f"Rollout #{rollout.pk} of this cluster is under way."
+        return f"Rollout #{rollout.pk} of this cluster is under way. Wait for its end."
     operation = cluster.backend_operations.filter(state__in=BackendOperation.ACTIVE).first()
     if operation is None:
         return ""
-    return f"{operation.get_kind_display().capitalize()} of {operation.backend_name} is under way in this cluster."
+    what = f"{operation.get_kind_display().capitalize()} of {operation.backend_name}"
+    return f"{what} is under way in this cluster. Wait for its end."
 
 
 def _answer(restart: RollingRestart, caller: Caller) -> RestartAnswer:

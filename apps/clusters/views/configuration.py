@@ -49,9 +49,11 @@ def _context(request: HttpRequest, caller: Caller, cluster: Cluster) -> dict[str
     group = group if group in titles else ""
     in_view = configuration.chosen(every, words="", group=group, show=show)
     found = {one["name"] for one in configuration.chosen(in_view, words=words, group="", show="all")}
+    head = cluster_context(caller, cluster, "configuration")
     counts = {key: len(configuration.chosen(every, words="", group="", show=key)) for key in VIEWS}
     return {
-        **cluster_context(caller, cluster, "configuration"),
+        **head,
+        "may_draft": head["may_operate"] and not cluster.is_observed,
         "groups": _groups(in_view, found, is_open=bool(words or group) or show != "all" or "open" in request.GET),
         "titles": list(titles.items()),
         "group": group,

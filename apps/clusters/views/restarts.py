@@ -41,7 +41,9 @@ def restarts_now(request: HttpRequest, caller: Caller, slug: str) -> HttpRespons
 def _shown(request: HttpRequest, caller: Caller, slug: str, template: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     answer = restarts_answer(cluster=cluster, caller=caller)
-    return render(request, template, {**cluster_context(caller, cluster, TAB), "answer": answer})
+    finished = [each for each in answer["restarts"] if not each["is_active"]]
+    context = {**cluster_context(caller, cluster, TAB), "answer": answer, "finished": finished}
+    return render(request, template, context)
 
 
 @require_http_methods(["GET", "POST"])
