@@ -12,6 +12,7 @@ from apps.clusters.control import parameter_change, revision_return, rollouts
 from apps.clusters.control.parameter_change import Wish
 from apps.clusters.control.program_parameters import NeedsAdmin
 from apps.clusters.models import ConfigRevision, Rollout
+from apps.clusters.queries.revision_return import return_answer
 from tests.clusters.callers_at_doors import browser, member, script
 from tests.clusters.drifting import Drifting, drifting_pair
 from tests.clusters.rollout_scene import NOW, conf_text
@@ -49,6 +50,9 @@ def test_an_operator_takes_no_program_back_and_an_admin_does(pair: Drifting) -> 
     first = ConfigRevision.objects.earliest("number")
     with pytest.raises(NeedsAdmin):
         revision_return.request_return(caller=pair.scene.caller, cluster=pair.scene.cluster, revision=first, now=NOW)
+    told = return_answer(caller=pair.scene.caller, cluster=pair.scene.cluster, revision=first)
+    assert (told["can_return"], told["reason"].startswith(f"{NAME}: pgpool runs")) == (False, True)
+    assert return_answer(caller=admin, cluster=pair.scene.cluster, revision=first)["can_return"]
     assert Rollout.objects.count() == 1
 
     back = rollouts.request_rollback(caller=admin, rollout=rollout, now=NOW)

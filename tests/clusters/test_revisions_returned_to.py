@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.control import drift_changes, revision_return, rollout_actions, rollout_rows, whole_revisions
+from apps.clusters.control import (
+    drift_changes,
+    presence,
+    revision_return,
+    rollout_actions,
+    rollout_rows,
+    whole_revisions,
+)
 from apps.clusters.control.revision_return import ReturnRefused
 from apps.clusters.control.weight_change import BaseChanged
-from apps.clusters.models import ConfigRevision, InstanceConfig, Rollout
+from apps.clusters.models import Cluster, ConfigRevision, InstanceConfig, PgpoolInstance, RevisionDebt, Rollout
 from apps.clusters.polling import file_watch
 from apps.clusters.queries.revision_history import revision_answers
 from tests.clusters.callers_at_doors import browser, script
@@ -26,6 +33,7 @@ THEIRS = "delay_threshold = 1000\nlog_connections = on\n"
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
+    monkeypatch.setattr(presence, "DEADLINE_S", 1.0)
     monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
 
 
@@ -133,12 +141,56 @@ def test_page_and_rest_show_what_it_writes_and_start_it(pair: Scene) -> None:
     assert pair.texts() == [conf_text()] * 2
 
     writer = script("admin")
-    told = writer.get(f"{REVISIONS}2/roll-out/").json()
+    told = writer.get(f"{REVISIONS}2/rollout/").json()
     assert (told["can_return"], told["base"], told["left_alone"]) == (True, "known", [])
     assert [each["changed_lines"] for each in told["files"]] == [1, 1]
-    started = writer.post(f"{REVISIONS}2/roll-out/", {"plan": {"strategy": "all_at_once"}}, format="json")
+    started = writer.post(f"{REVISIONS}2/rollout/", {"plan": {"strategy": "all_at_once"}}, format="json")
     assert (started.status_code, started.json()["plan"]["strategy"]) == (202, "all_at_once")
-    assert writer.post(f"{REVISIONS}9/roll-out/").status_code == 404
+    assert writer.post(f"{REVISIONS}9/rollout/").status_code == 404
+
+
+def test_it_is_offered_only_when_and_to_whom_it_can_be_done(pair: Scene) -> None:
+    pair.advance(pair.request())
+    operator, page = script("operator"), browser("admin")
+
+    def told() -> tuple[bool, str]:
+        answer = operator.get(f"{REVISIONS}1/rollout/").json()
+        assert answer["can_return"] == bool(answer["files"])
+        shown = page.get(f"{PAGE}1/roll-out/").content.decode()
+        assert ("Go back to revision 1</button>" in shown) == answer["can_return"]
+        return answer["can_return"], answer["reason"]
+
+    assert told() == (True, "")
+    running = pair.request({"0": 0, "1": 5, "2": 1})
+    assert told() == (False, f"Rollout {running.pk} of this cluster is still running. Wait for its end, or cancel it.")
+    Rollout.objects.filter(pk=running.pk).update(state="cancelled")
+    Cluster.objects.update(is_observe_only=True)
+    assert told() == (False, "Orders is observe only: Lifeguard watches it and never writes to its pgpools.")
+    assert script("viewer").get(f"{REVISIONS}1/rollout/").status_code == 403
+
+
+def test_a_pgpool_that_is_away_can_owe_it(pair: Scene) -> None:
+    pair.advance(pair.request())
+    PgpoolInstance.objects.filter(name="pgpool-2").update(port=2, pcp_port=1)
+    pair.confs[1].rename(pair.confs[1].with_suffix(".gone"))
+    operator = browser("operator")
+
+    shown = operator.get(f"{PAGE}1/roll-out/").content.decode()
+    assert "Not every pgpool can be reached." in shown
+    answer = script("admin").get(f"{REVISIONS}1/rollout/").json()
+    assert (answer["can_return"], answer["unreached"].startswith("pgpool-2: ")) == (True, True)
+    for plan, status, said in (
+        ({"plan_strategy": "one_by_one", "plan_hold_s": "soon"}, 422, "a whole number of seconds"),
+        ({"plan_strategy": "one_by_one"}, 409, "Nothing was changed."),
+    ):
+        refused = operator.post(f"{PAGE}1/roll-out/", {"base": "known", **plan})
+        assert (refused.status_code, said in refused.content.decode()) == (status, True)
+    owing = {"base": "known", "plan_strategy": "one_by_one", "plan_absent": "give"}
+    assert operator.post(f"{PAGE}1/roll-out/", owing).status_code == 303
+
+    back = pair.advance(Rollout.objects.latest("pk"))
+    assert (back.state, pair.confs[0].read_text()) == ("verified", conf_text())
+    assert [debt.step.instance_name for debt in RevisionDebt.objects.all()] == ["pgpool-2"]
 
 
 def test_an_edit_by_hand_is_kept_as_a_revision_before_it_goes(pair: Scene) -> None:
@@ -147,7 +199,7 @@ def test_an_edit_by_hand_is_kept_as_a_revision_before_it_goes(pair: Scene) -> No
 
     with pytest.raises(BaseChanged):
         go_back(pair, 1)
-    told = script("operator").get(f"{REVISIONS}1/roll-out/").json()
+    told = script("operator").get(f"{REVISIONS}1/rollout/").json()
     assert (told["can_return"], told["base"]) == (True, "live")
     assert told["differences"][0]["name"] == "log_connections"
     assert pair.advance(go_back(pair, 1, base="live")).state == "verified"
@@ -164,7 +216,7 @@ def test_files_that_pgpool_could_not_go_by_any_more_are_refused(pair: Scene) -> 
 
     with pytest.raises(ReturnRefused, match=r"The file of pgpool-2 cannot be put back as it was: .*backend_hostname3"):
         go_back(pair, 1)
-    told = script("operator").get(f"{REVISIONS}1/roll-out/").json()
+    told = script("operator").get(f"{REVISIONS}1/rollout/").json()
     assert not told["can_return"]
     assert "backend_hostname3" in told["reason"]
 

@@ -51,6 +51,24 @@ def test_each_pgpool_gets_its_own_weights(pair: Scene) -> None:
     }  # fmt: skip
 
 
+def test_a_file_that_was_edited_by_hand_is_told_and_can_be_gone_on_from(pair: Scene) -> None:
+    pair.edit_by_hand()
+    operator, wanted = browser("operator"), fields(pair, ("0", "9", "1"), ("0", "1", "9"))
+
+    told = operator.post(PAGE, wanted)
+    assert told.status_code == 409
+    assert "pgpool-2: delay_threshold 1000 → 5" in told.content.decode()
+    assert '<input type="hidden" name="base" value="live">' in told.content.decode()
+    assert 'step="any" value="9"' in told.content.decode()
+    odd = operator.post(PAGE, {**wanted, "base": "mine"})
+    assert (odd.status_code, "The base" in odd.content.decode()) == (422, True)
+    assert operator.post(PAGE, {**wanted, "base": "live"}).status_code == 303
+
+    revision = Rollout.objects.latest("pk").revision
+    assert revision.weights["pgpool-2"] == {"0": 0, "1": 1, "2": 9}
+    assert "delay_threshold = 5" in revision.files.get(instance_name="pgpool-2").text
+
+
 def test_odd_weights_are_refused_with_pgpool_and_backend_named(pair: Scene) -> None:
     operator = browser("operator")
 

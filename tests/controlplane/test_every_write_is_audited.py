@@ -389,9 +389,9 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         "parameters.requested",
         lambda w: w.script.put(f"{ORDERS}parameters/", {"parameters": {"max_pool": "8"}}),
     ),
-    ("POST", "api-revision-roll-out"): (
+    ("POST", "api-revision-rollout"): (
         "rollout.rollback_requested",
-        lambda w: w.script.post(f"/api/v1/clusters/orders/revisions/{w.finished_rollout().revision.number}/roll-out/"),
+        lambda w: w.script.post(f"/api/v1/clusters/orders/revisions/{w.finished_rollout().revision.number}/rollout/"),
     ),
     ("POST", "api-rollout-rollback"): (
         "rollout.rollback_requested",

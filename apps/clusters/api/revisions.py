@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
+from apps.accounts.roles import Role
 from apps.clusters.api import refusals, shapes
 from apps.clusters.api.inputs import RolloutInput
 from apps.clusters.control import revision_return
@@ -17,12 +18,16 @@ from apps.clusters.queries.rollout_shapes import RolloutAnswer
 from apps.clusters.queries.rollouts import rollout_answer
 
 
-class RevisionRollOutView(APIView):
-    @extend_schema(operation_id="clusters_revisions_return_read", responses=shapes.answer(ReturnAnswer, 404))
+class RevisionRolloutView(APIView):
+    read_role = Role.OPERATOR  # the live files are read for it, as on its page
+
+    @extend_schema(operation_id="clusters_revisions_return_read", responses=shapes.answer(ReturnAnswer, 403, 404))
     def get(self, request: Request, slug: str, number: int) -> Response:
         """What going back to this revision would write to each pgpool.conf; the live files are read only."""
-        cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
-        return Response(return_answer(cluster=cluster, revision=lookup.revision_of(cluster=cluster, number=number)))
+        caller = caller_of(request)
+        cluster = lookup.cluster_of(caller=caller, slug=slug)
+        revision = lookup.revision_of(cluster=cluster, number=number)
+        return Response(return_answer(caller=caller, cluster=cluster, revision=revision))
 
     @extend_schema(
         operation_id="clusters_revisions_return",

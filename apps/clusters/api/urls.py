@@ -95,9 +95,9 @@ urlpatterns = [
     path("clusters/<slug:slug>/revisions/", weights.RevisionsView.as_view(), name="api-revisions"),
     path("clusters/<slug:slug>/revisions/<int:number>/", weights.RevisionView.as_view(), name="api-revision"),
     path(
-        "clusters/<slug:slug>/revisions/<int:number>/roll-out/",
-        revisions.RevisionRollOutView.as_view(),
-        name="api-revision-roll-out",
+        "clusters/<slug:slug>/revisions/<int:number>/rollout/",
+        revisions.RevisionRolloutView.as_view(),
+        name="api-revision-rollout",
     ),
     path("clusters/<slug:slug>/rollouts/", weights.ClusterRolloutsView.as_view(), name="api-cluster-rollouts"),
     path("rollouts/<int:pk>/", weights.RolloutView.as_view(), name="api-rollout"),

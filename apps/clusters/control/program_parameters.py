@@ -1,6 +1,6 @@
 """Parameters that make pgpool run programs: whatever way a value of theirs takes to a node, an admin sends it there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
@@ -25,14 +25,19 @@ class NeedsAdmin(revisions.WeightsRefused):
 
 
 def refuse_unless_admin(caller: Caller, revision: ConfigRevision) -> None:
-    """Raises NeedsAdmin where a file of the revision gives such a parameter another value than it has there.
+    """Raises NeedsAdmin as refuse_files, of the files of the revision."""
+    refuse_files(caller, revision.files.select_related("instance").order_by("instance_name"))
+
+
+def refuse_files(caller: Caller, wanted: Iterable[RevisionFile]) -> None:
+    """Raises NeedsAdmin where a file gives such a parameter another value than it has there. They need not be stored.
 
     It counts as changed against the file that stands there, and against the verified one: a pgpool need not use yet
     what was edited by hand, and the reload of a rollout would bring it in.
     """
     if caller.may(Role.ADMIN):
         return
-    files = list(revision.files.select_related("instance").order_by("instance_name"))
+    files = list(wanted)
     verified = measured_against([file.instance for file in files if file.instance is not None])
     names: dict[str, None] = {}
     instances = []

@@ -36,9 +36,10 @@ class RestartInvalid(ValueError):
 
 
 def risk_of(*, cluster: Cluster, names: Sequence[str] | None = None) -> RestartAssessment:
-    """What is said before: whether it may be done, what it would do, in which order. Asks every pgpool, where it may be done at all.
+    """What is said before: whether it may be done, what it would do, in which order.
 
     names: of the pgpools; None for those that wait for a restart. Raises RestartInvalid.
+    Asks every pgpool, unless the registration alone refuses it.
     """
     wanted = _wanted(cluster, names)
     if refusals := _not_steered(cluster, wanted):

@@ -6,24 +6,41 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.accounts.access import Caller
-from apps.clusters.control import adoptable, live_configs, revisions, rollout_rows, weight_change, whole_revisions
+from apps.clusters.control import (
+    adoptable,
+    live_configs,
+    program_parameters,
+    revisions,
+    rollout_rows,
+    weight_change,
+    whole_revisions,
+)
 from apps.clusters.control.revisions import LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.weight_change import KNOWN
 from apps.clusters.control.whole_revisions import WholeFile
-from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Plan, parse_plan
-from apps.clusters.models import Cluster, ConfigRevision, Rollout
+from apps.clusters.domain.rollout_waves import Plan, parse_plan
+from apps.clusters.models import Cluster, ConfigRevision, RevisionFile, Rollout
 
 
 class ReturnRefused(WeightsRefused):
     """The files of this revision cannot be put back as things stand."""
 
 
-def new_files(*, cluster: Cluster, revision: ConfigRevision, base: str = KNOWN) -> list[NewFile]:
+def new_files(
+    *, caller: Caller, cluster: Cluster, revision: ConfigRevision, base: str = KNOWN, plan: object = None
+) -> list[NewFile]:
     """What going back would write. Pgpools of which the revision knows nothing keep their file.
 
-    Raises ReturnRefused, or what weight_change.request_weights does about live files.
+    Raises what request_return would.
     """
-    return _new_files(revision, _live(cluster, base, ONE_BY_ONE))
+    rollout_rows.refuse_unless_free(cluster)
+    files = _new_files(revision, _live(cluster, base, _plan(cluster, plan)))
+    unstored = [
+        RevisionFile(instance=each.instance, instance_name=each.instance.name, text=each.text, base_text=each.base.text)
+        for each in files
+    ]
+    program_parameters.refuse_files(caller, unstored)
+    return files
 
 
 def request_return(
@@ -36,11 +53,13 @@ def request_return(
     plan: object = None,
     now: datetime,
 ) -> Rollout:
-    """Roll the files of this revision out. base, plan, errors: as weight_change.request_weights; ReturnRefused."""
+    """Roll the files of this revision out. base, plan, errors: as weight_change.request_weights; ReturnRefused,
+    program_parameters.NeedsAdmin.
+    """
     weight_change.check_note(note)
     with rollout_rows.one_at_a_time(cluster), transaction.atomic():
         rollout_rows.hold(cluster)
-        parsed = parse_plan(plan, list(cluster.instances.values_list("name", flat=True)))
+        parsed = _plan(cluster, plan)
         live = _live(cluster, base, parsed)
         files = _new_files(revision, live)
         if weight_change.is_news(cluster, live):
@@ -56,6 +75,10 @@ def request_return(
         return rollout_rows.create(
             caller=caller, cluster=cluster, revision=stored, weights_before=before, plan=parsed, now=now
         )
+
+
+def _plan(cluster: Cluster, plan: object) -> Plan:
+    return parse_plan(plan, list(cluster.instances.values_list("name", flat=True)))
 
 
 def _live(cluster: Cluster, base: str, plan: Plan) -> list[LiveConfig]:

@@ -75,6 +75,11 @@ def hold(cluster: Cluster) -> None:
     """
     if Cluster.objects.select_for_update(no_key=True).filter(pk=cluster.pk).first() is None:
         raise Http404(f"The cluster {cluster.slug} was removed meanwhile.")
+    refuse_unless_free(cluster)
+
+
+def refuse_unless_free(cluster: Cluster) -> None:
+    """Whether a change could be requested as things stand. Raises what hold does, but Http404."""
     writes.refuse_unless_allowed(cluster)
     running = cluster.rollouts.filter(state__in=Rollout.ACTIVE).first()
     if running is not None:

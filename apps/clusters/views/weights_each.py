@@ -38,18 +38,27 @@ def weights_each(request: HttpRequest, caller: Caller, slug: str) -> HttpRespons
             cluster=cluster,
             per_instance=_weights(request.POST, cluster),
             note=request.POST.get("note", ""),
+            base=request.POST.get("base", weight_change.KNOWN),
             plan=plan_form.plan,
             now=timezone.now(),
         )
     except WeightError as error:
         return _shown(request, caller, cluster, refusal=_refusal(error, cluster), status=422)
-    except (weight_change.BaseChanged, weight_change.RolloutRunning, weight_change.WeightsRefused) as error:
+    except weight_change.BaseChanged as error:
+        return _shown(request, caller, cluster, changed=error, status=409)
+    except (weight_change.RolloutRunning, weight_change.WeightsRefused) as error:
         return _shown(request, caller, cluster, refusal=sentence(str(error)), status=409)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
 
 
 def _shown(
-    request: HttpRequest, caller: Caller, cluster: Cluster, *, refusal: str = "", status: int = 200
+    request: HttpRequest,
+    caller: Caller,
+    cluster: Cluster,
+    *,
+    refusal: str = "",
+    changed: weight_change.BaseChanged | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     prefers_own_az = request.GET.get("propose") == "own-az"
     typed = {name: str(value) for name, value in request.POST.items()}
@@ -58,6 +67,7 @@ def _shown(
         "each": each_editor(cluster=cluster, prefers_own_az=prefers_own_az, typed=typed, now=timezone.now()),
         "prefers_own_az": prefers_own_az,
         "refusal": refusal,
+        "changed": changed,
         "note": typed.get("note", ""),
         "plan_form": PlanForm.of_cluster(cluster, request.POST),
     }
@@ -81,7 +91,7 @@ def _weights(form: Mapping[str, Any], cluster: Cluster) -> dict[str, dict[str, f
 
 def _refusal(error: WeightError, cluster: Cluster) -> str:
     """With the backend and the pgpool by their names, not by their field."""
-    names = {"note": "The note"}
+    names = {"note": "The note", "base": "The base"}
     for pgpool in cluster.instances.order_by("pk").values_list("name", flat=True):
         names[f"per_instance.{pgpool}"] = f"The weights of {pgpool}"
         for backend in cluster.backends.order_by("node_id"):
