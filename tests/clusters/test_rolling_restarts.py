@@ -65,6 +65,24 @@ def advance(
     return restart
 
 
+def until_it_ends(restart: RollingRestart, clock: Clock, *, ticks: int = 200) -> RollingRestart:
+    """With a tick of beat every two seconds."""
+    for _ in range(ticks):
+        restart_steps.advance(restart_id=restart.pk, holder="worker", clock=clock, sleep=clock.sleep)
+        restart.refresh_from_db()
+        if restart.state != State.RUNNING:
+            break
+        clock.sleep(2)
+    return restart
+
+
+def ordered(restart: RollingRestart, acme: Scene, **more: Any) -> None:
+    """pgpool-1 was told to restart, and then all workers were killed."""
+    ready = restart_steps.restart_checks.prepare(acme.cluster, acme.instances[0])
+    row = {"state": "ordered", "attempts": 1, "ordered_at": NOW, "answered_at": NOW, "before": ready.before}
+    restart.steps.filter(position=0).update(**row, receipt={"checked": ready.checked}, **more)
+
+
 def steps(restart: RollingRestart) -> list[RestartStep]:
     return list(restart.steps.order_by("position"))
 
@@ -113,7 +131,7 @@ def test_every_pgpool_that_waits_is_restarted_and_read_back(acme: Scene) -> None
 
 def test_a_command_that_restarts_nothing_is_found_out_and_halts(acme: Scene, settings: Any) -> None:
     allow(settings, "true")
-    restart = advance(request(acme), step_s=5)
+    restart = until_it_ends(request(acme), Clock(step_s=5))
 
     assert (restart.state, states(restart)) == (State.FAILED, ["failed", "skipped"])
     assert "ended well, and yet the same pgpool still runs there" in restart.outcome
@@ -140,8 +158,7 @@ def test_a_pgpool_that_does_not_come_back_halts_and_says_what_to_do(acme: Scene,
             acme.pgpools[0].mode = "refuse"
 
     clock.when_looked = stops
-    restart_steps.advance(restart_id=restart.pk, holder="worker", clock=clock, sleep=clock.sleep)
-    restart.refresh_from_db()
+    until_it_ends(restart, clock)
 
     assert (restart.state, states(restart)) == (State.FAILED, ["failed", "skipped"])
     assert "pgpool-1 does not answer since" in restart.outcome
@@ -150,7 +167,7 @@ def test_a_pgpool_that_does_not_come_back_halts_and_says_what_to_do(acme: Scene,
 
 def test_a_restart_that_does_not_bring_the_file_in_halts(acme: Scene) -> None:
     acme.pgpools[0].unknown = {"max_pool"}  # it starts with another file
-    restart = advance(request(acme), step_s=5)
+    restart = until_it_ends(request(acme), Clock(step_s=5))
 
     assert (restart.state, counts(acme)) == (State.FAILED, [1, 0])
     assert "does not use its file: max_pool is 4, not 8. Check which file it starts with." in restart.outcome
@@ -166,8 +183,7 @@ def test_a_backend_that_is_down_after_the_restart_halts(acme: Scene) -> None:
             acme.pgpools[0].backends[2].status = "down"
 
     clock.when_looked = forgets
-    restart_steps.advance(restart_id=restart.pk, holder="worker", clock=clock, sleep=clock.sleep)
-    restart.refresh_from_db()
+    until_it_ends(restart, clock)
 
     assert restart.state == State.FAILED
     assert "pg3 is not up at pgpool-1 since it was restarted" in restart.outcome
@@ -208,16 +224,107 @@ def test_a_worker_killed_anywhere_restarts_none_twice(acme: Scene, look: int) ->
 
 def test_an_order_that_may_not_have_been_begun_is_given_once_more(acme: Scene) -> None:
     restart = request(acme, "pgpool-1")
-    ready = restart_steps.restart_checks.prepare(acme.cluster, acme.instances[0])
-    restart.steps.update(
-        state="ordered", attempts=1, ordered_at=NOW, before=ready.before, receipt={"checked": ready.checked}
-    )
+    ordered(restart, acme)
 
-    known_after = restart_rows.ORDER_UNKNOWN_FOR
-    advance(restart, now=NOW + known_after - timedelta(seconds=1))
+    advance(restart, now=NOW + restart_rows.ORDER_UNKNOWN_FOR - timedelta(seconds=1))
+    assert (restart.state, counts(acme)) == (State.RUNNING, [0, 0])
+    advance(restart, now=NOW + restart_rows.ORDER_UNKNOWN_FOR)
 
     assert (restart.state, counts(acme)) == (State.DONE, [1, 0])
     assert steps(restart)[0].attempts == 2
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {},
+        {"ended_at": NOW},
+        {"way": "hand"},
+        {"attempts": 2},
+        {"state": "restarted", "returned_at": NOW},
+        {"state": "restarted", "returned_at": NOW, "serves_at": NOW},
+    ],
+    ids=["unknown", "ended", "by hand", "ordered twice", "restarted", "serves"],
+)
+def test_workers_that_come_back_late_look_before_they_order_again_or_give_up(
+    acme: Scene, found: dict[str, Any]
+) -> None:
+    restart = request(acme, "pgpool-1")
+    ordered(restart, acme)
+    restart.steps.update(**found)
+    acme.pgpools[0].restart()
+
+    advance(restart, now=NOW + timedelta(days=8))
+
+    assert (restart.state, counts(acme)) == (State.DONE, [1, 0]), restart.outcome
+
+
+def test_late_workers_give_up_what_is_still_the_same(acme: Scene) -> None:
+    restart = request(acme, "pgpool-1")
+    ordered(restart, acme, ended_at=NOW)
+
+    advance(restart, now=NOW + timedelta(hours=1))
+
+    assert (restart.state, counts(acme)) == (State.FAILED, [0, 0])
+    assert "the same pgpool still runs there" in restart.outcome
+
+
+def test_a_pgpool_that_is_starting_is_not_told_again(acme: Scene) -> None:
+    """It may look for its primary for minutes, and nobody knows what came of the command."""
+    restart = request(acme, "pgpool-1")
+    ordered(restart, acme)
+    acme.pgpools[0].mode = "refuse"
+    at = NOW + restart_rows.ORDER_UNKNOWN_FOR + timedelta(seconds=5)
+    later = at + restart_rows.RETURNS_WITHIN
+
+    advance(restart, now=at)
+    assert (steps(restart)[0].silent_at, steps(restart)[0].attempts) == (at, 1)
+    advance(restart, now=later - timedelta(seconds=20))
+    assert (restart.state, steps(restart)[0].attempts) == (State.RUNNING, 1)
+    acme.pgpools[0].mode = "ok"
+    acme.pgpools[0].restart()
+    advance(restart, now=later - timedelta(seconds=10))
+
+    assert (restart.state, counts(acme)) == (State.DONE, [1, 0]), restart.outcome
+
+
+def test_a_pgpool_that_stays_away_is_told_once_more(acme: Scene) -> None:
+    restart = request(acme, "pgpool-1")
+    ordered(restart, acme, silent_at=NOW)
+    acme.pgpools[0].mode = "refuse"
+
+    advance(restart, now=NOW + restart_rows.RETURNS_WITHIN)
+
+    assert steps(restart)[0].attempts == 2
+
+
+def test_a_worker_is_free_for_rollouts_while_a_pgpool_takes_long(acme: Scene, settings: Any) -> None:
+    allow(settings, "true")
+    restart, clock = request(acme), Clock(step_s=0.1)
+
+    restart_steps.advance(restart_id=restart.pk, holder="worker", clock=clock, sleep=clock.sleep)
+
+    restart.refresh_from_db()
+    assert (restart.state, states(restart), restart.lease_holder) == (State.RUNNING, ["ordered", "pending"], "")
+    assert restart.next_look_at is not None
+    assert restart.next_look_at > clock.now
+    assert NOW + timedelta(seconds=10) < clock.now < NOW + timedelta(seconds=20)
+    assert restart_rows.due_restart_ids(now=clock.now) == []
+    assert restart_rows.due_restart_ids(now=clock.now + timedelta(seconds=2)) == [restart.pk]
+
+
+def test_a_worker_that_takes_over_has_time_to_read_back(acme: Scene) -> None:
+    restart = request(acme, "pgpool-1")
+    ordered(restart, acme)
+    acme.pgpools[0].unknown = {"max_pool"}  # not in use yet
+    acme.pgpools[0].restart()
+    restart.steps.update(state="restarted", returned_at=NOW, serves_at=NOW)
+    taken_over = NOW + restart_rows.LEASE + timedelta(seconds=5)
+
+    assert advance(restart, now=taken_over).state == State.RUNNING
+    acme.pgpools[0].unknown = set()
+    acme.pgpools[0].restart()
+    assert advance(restart, now=taken_over + timedelta(seconds=5)).state == State.DONE, restart.outcome
 
 
 def test_by_hand_it_says_when_and_sees_it(acme: Scene) -> None:

@@ -20,8 +20,8 @@ LEASE = timedelta(seconds=30)
 TAKES_EFFECT_WITHIN = timedelta(seconds=60)
 # It may look for a primary for search_primary_node_timeout, 300 s unless set.
 RETURNS_WITHIN = timedelta(seconds=360)
-# It serves, and its values are asked for.
-READ_BACK_WITHIN = timedelta(seconds=30)
+# It serves, and its values are asked for; also by the worker that takes over where the one that saw it serve has died.
+READ_BACK_WITHIN = LEASE + timedelta(seconds=30)
 # Nobody knows what came of the command: by then it has ended.
 ORDER_UNKNOWN_FOR = timedelta(seconds=LONGEST_S + 20)
 State = RestartStep.State
@@ -77,7 +77,9 @@ def given_up_at(step: RestartStep, ordered_at: datetime) -> datetime:
     if step.way == RestartStep.Way.HAND:
         return ordered_at + timedelta(hours=step.instance.longest_wait_h if step.instance else 0)
     if step.ended_at is None:
-        return ordered_at + ORDER_UNKNOWN_FOR
+        known_at = ordered_at + ORDER_UNKNOWN_FOR
+        # It is away, so it may be starting: another order would cut that short.
+        return known_at if step.silent_at is None else max(known_at, step.silent_at + RETURNS_WITHIN)
     return step.ended_at + (TAKES_EFFECT_WITHIN if step.silent_at is None else RETURNS_WITHIN)
 
 

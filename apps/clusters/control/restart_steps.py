@@ -41,6 +41,10 @@ State = RestartStep.State
 # A person restarts it, or writes are stopped: beat comes again.
 LOOK_LATER = timedelta(seconds=3)
 LOOK_S = 0.25
+# After the command ended, and after another run answered: how long it was away is known to LOOK_S. Then a look with
+# every tick of beat will do, since a worker that waits holds up rollouts.
+WATCHED_CLOSELY = timedelta(seconds=10)
+LOOK_SOON = timedelta(seconds=1)
 RETRY_S = 2.0
 
 
@@ -67,6 +71,10 @@ def _advance_once(restart_id: int, holder: str, clock: Clock) -> float | None:
     found = restart.steps.select_related("instance__cluster__organisation__ssh_key").order_by("position")
     steps = list(found)
     action = rolling_restart.next_action(rows.view_of(restart, steps, now=clock()))
+    if isinstance(action, OrderAgain | GiveUp):
+        _look_before_it_is_too_late(restart, steps[action.position], holder, clock)
+        if action != rolling_restart.next_action(rows.view_of(restart, steps, now=clock())):
+            return 0.0
     match action:
         case Enter(state):
             _enter(restart, steps, state, holder, now=clock())
@@ -78,11 +86,23 @@ def _advance_once(restart_id: int, holder: str, clock: Clock) -> float | None:
         case Look(position):
             return _look(restart, steps[position], holder, clock)
         case ReadBack(position):
-            return _read_back(restart, steps[position], holder, clock)
+            step = steps[position]
+            _read_back(restart, step, holder, clock)
+            if step.state == State.RESTARTED:
+                return _look_again(restart, holder, since=step.returned_at, now=clock())
+            return 0.0
         case GiveUp(position):
             _fail(restart, steps[position], holder, restart_words.given_up(steps[position]))
             return 0.0
     return None
+
+
+def _look_before_it_is_too_late(restart: RollingRestart, step: RestartStep, holder: str, clock: Clock) -> None:
+    """Nobody may have looked since long before its time was over: all workers were away."""
+    if step.state == State.ORDERED:
+        _seen(restart, step, holder, clock)
+    elif step.state == State.RESTARTED:
+        _read_back(restart, step, holder, clock)
 
 
 def _enter(restart: RollingRestart, steps: Steps, state: RestartState, holder: str, *, now: datetime) -> None:
@@ -176,7 +196,15 @@ def _look(restart: RollingRestart, step: RestartStep, holder: str, clock: Clock)
     if step.way == RestartStep.Way.HAND and step.state == State.ORDERED:
         rows.change(restart, holder, next_look_at=clock() + LOOK_LATER)
         return None
-    return LOOK_S
+    return _look_again(restart, holder, since=step.returned_at or step.ended_at or step.ordered_at, now=clock())
+
+
+def _look_again(restart: RollingRestart, holder: str, *, since: datetime | None, now: datetime) -> float | None:
+    """since: when what is waited for began."""
+    if since is None or now < since + WATCHED_CLOSELY:
+        return LOOK_S
+    rows.change(restart, holder, next_look_at=now + LOOK_SOON)
+    return None
 
 
 def _seen(restart: RollingRestart, step: RestartStep, holder: str, clock: Clock) -> None:
@@ -200,11 +228,11 @@ def _seen(restart: RollingRestart, step: RestartStep, holder: str, clock: Clock)
         rows.change_step(step, restart, holder, before=kept, answered_at=at, silent_at=None)
 
 
-def _read_back(restart: RollingRestart, step: RestartStep, holder: str, clock: Clock) -> float:
+def _read_back(restart: RollingRestart, step: RestartStep, holder: str, clock: Clock) -> None:
     watched = _watched(restart, step)
     if watched is None or step.instance is None:
         _fail(restart, step, holder, f"{step.instance_name} is no longer registered.")
-        return 0.0
+        return
     names = {each.node_id: each.shown_name for each in restart.cluster.backends.all()}
     try:
         restart_checks.serves(watched, step, names)
@@ -214,12 +242,10 @@ def _read_back(restart: RollingRestart, step: RestartStep, holder: str, clock: C
     except NotServing as error:
         if error.is_final:
             _fail(restart, step, holder, str(error))
-            return 0.0
-        if step.error != str(error):
+        elif step.error != str(error):
             _store(restart, step, holder, error=str(error))
-        return LOOK_S
+        return
     _succeed(restart, step, step.instance, holder, receipt, now=clock())
-    return 0.0
 
 
 def _succeed(
