@@ -25,6 +25,7 @@ from apps.clusters.domain.rolling_restart import (
     OrderAgain,
     Prepare,
     ReadBack,
+    RestartAction,
     RestartState,
 )
 from apps.clusters.domain.show_rows import ShowRowError
@@ -75,6 +76,10 @@ def _advance_once(restart_id: int, holder: str, clock: Clock) -> float | None:
         _look_before_it_is_too_late(restart, steps[action.position], holder, clock)
         if action != rolling_restart.next_action(rows.view_of(restart, steps, now=clock())):
             return 0.0
+    return _carry_on(action, restart, steps, holder, clock)
+
+
+def _carry_on(action: RestartAction, restart: RollingRestart, steps: Steps, holder: str, clock: Clock) -> float | None:
     match action:
         case Enter(state):
             _enter(restart, steps, state, holder, now=clock())
