@@ -15,7 +15,14 @@ from apps.clusters.control.restart_rows import RestartRunning
 from apps.clusters.control.restarts import RestartInvalid, RestartRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.writes import WritesStopped
-from apps.clusters.models import ClusterEvent, PendingRestart, PgpoolInstance, RestartStep, RollingRestart
+from apps.clusters.models import (
+    ClusterEvent,
+    InstanceConfig,
+    PendingRestart,
+    PgpoolInstance,
+    RestartStep,
+    RollingRestart,
+)
 from apps.clusters.registry import instance_changes
 from apps.clusters.registry.registry_locks import RegistryConflict
 from controlplane.environment import RestartCommand
@@ -197,6 +204,18 @@ def test_a_file_that_is_not_the_verified_one_is_never_brought_in(acme: Scene) ->
     assert (restart.state, counts(acme)) == (State.FAILED, [0, 0])
     assert "is not the verified one of revision" in restart.outcome
     assert "page Drift" in restart.outcome
+
+
+def test_a_file_edited_since_it_was_found_is_never_brought_in(acme: Scene) -> None:
+    """Nothing was rolled out here yet."""
+    text = acme.confs[0].read_text()
+    InstanceConfig.objects.create(instance=acme.instances[0], file_text=text, first_text=text)
+    acme.confs[0].write_text(text + "# by hand\n")
+
+    restart = advance(request(acme))
+
+    assert (restart.state, counts(acme)) == (State.FAILED, [0, 0])
+    assert "pgpool.conf of pgpool-1 is not as it was found first: somebody edited it" in restart.outcome
 
 
 def test_another_pgpool_that_goes_away_meanwhile_stops_it(acme: Scene) -> None:

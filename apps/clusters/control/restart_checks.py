@@ -7,7 +7,7 @@ from typing import Any
 from apps.clusters.control import confirmation, restart_survey
 from apps.clusters.control.confirmation import NotConfirmed
 from apps.clusters.control.deliveries import delivery_of
-from apps.clusters.control.verified_files import verified_files
+from apps.clusters.control.verified_files import measured_against
 from apps.clusters.domain.rolling_restart import Generation
 from apps.clusters.domain.routing_words import listed
 from apps.clusters.domain.show_rows import ShowRowError
@@ -81,11 +81,12 @@ def _verified_file(instance: PgpoolInstance) -> LiveFile:
         live = delivery_of(instance).read()
     except _NO_FILE as error:
         raise NotReady(f"pgpool.conf of {instance.name} could not be read: {error}.") from error
-    verified = verified_files([instance]).get(instance.pk)
-    if verified is not None and verified.sha256 != live.sha256:
-        which = "" if verified.revision_number is None else f" of revision {verified.revision_number}"
+    wanted = measured_against([instance]).get(instance.pk)
+    if wanted is not None and wanted.sha256 != live.sha256:
+        number = wanted.revision_number
+        which = "as it was found first" if number is None else f"the verified one of revision {number}"
         raise NotReady(
-            f"pgpool.conf of {instance.name} is not the verified one{which}: somebody edited it, and a restart would "
+            f"pgpool.conf of {instance.name} is not {which}: somebody edited it, and a restart would "
             "bring that in. Adopt or revert it on the page Drift first.",
             is_final=True,
         )
