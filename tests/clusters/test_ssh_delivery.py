@@ -24,6 +24,7 @@ from apps.clusters.outside.delivery.outcomes import sha256_of
 from apps.clusters.outside.delivery.restart import RestartNotBegun
 from apps.clusters.outside.delivery.ssh import SshFile
 from apps.clusters.outside.delivery.ssh_keys import KeyRefused, fingerprint, given_key, new_key
+from apps.clusters.outside.delivery.ssh_session import SshFailed
 from tests.ssh_host import SshHost, ssh_host
 
 TEXT = "listen_addresses = '*'\nbackend_weight0 = 0\nbackend_weight1 = 1  # the standby\n"
@@ -270,6 +271,22 @@ def test_a_host_without_a_restart_program_says_so(sshd: SshHost, conf: Path, ins
     sshd.authorize()  # a shell: the script is sent along
     with pytest.raises(RestartNotBegun, match="only the installed script restarts a pgpool"):
         SshFile(sshd.account, str(conf)).restart()
+
+
+@pytest.mark.parametrize("said", ["", "code", "code -"])
+def test_a_restart_without_an_outcome_is_not_known_to_have_failed(
+    sshd: SshHost, conf: Path, tmp_path: Path, said: str
+) -> None:
+    """The script was killed, or the connection lost, while the program ran."""
+    cut_short = tmp_path / "cut-short"
+    cut_short.write_text(f"#!/bin/sh\nprintf 'lifeguard-node 1\\n{said}'\n")
+    cut_short.chmod(0o755)
+    sshd.authorize(conf, script=cut_short)
+
+    with pytest.raises(SshFailed, match="the script ended without an outcome") as caught:
+        SshFile(sshd.account, str(conf)).restart()
+
+    assert caught.value.step == "ssh_script"
 
 
 def test_a_restart_of_another_file_is_refused(sshd: SshHost, conf: Path, installed: Path) -> None:

@@ -150,7 +150,9 @@ class SshFile:
                 raise RestartNotBegun(f"{self._place}: {error}. {error.fix}".strip()) from error
             raise
         code = facts.get("code", "")
-        return CommandEnded(int(code) if code.isdecimal() else -1, words_of(said))
+        if not code.isdecimal():
+            raise SshFailed("ssh_script", f"{self._place}: the script ended without an outcome")
+        return CommandEnded(int(code), words_of(said))
 
     @property
     def _place(self) -> str:
