@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apps.clusters.control import rollout_actions, rollout_rows, rollouts
-from apps.clusters.models import ClusterEvent, PgpoolInstance, Rollout, RolloutLog
+from apps.clusters.models import ClusterEvent, PgpoolInstance, RollingRestart, Rollout, RolloutLog
 from apps.clusters.outside import read_back
 from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, SECRET, Clock, Scene, conf_text, scene
 from tests.fake_pgpool import Mode
@@ -152,6 +152,9 @@ def test_a_frozen_pgpool_halts_the_rollout_and_is_confirmed_once_it_answers_agai
 
     acme.pgpools[1].mode = "ok"
     later = Clock(now=NOW + timedelta(minutes=5))
+    restart = RollingRestart.objects.create(cluster=acme.cluster)
+    assert rollout_rows.due_rollout_ids(now=later.now, restoring_for=rollouts.RESTORE_FOR) == []
+    restart.delete()
     assert rollout_rows.due_rollout_ids(now=later.now, restoring_for=rollouts.RESTORE_FOR) == [rollout.pk]
     acme.advance(rollout, clock=later)
 

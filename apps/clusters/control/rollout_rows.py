@@ -19,7 +19,16 @@ from apps.clusters.control import backend_operation_rows, program_parameters, re
 from apps.clusters.domain import rollout_plan
 from apps.clusters.domain.rollout_plan import RolloutView, StepView
 from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Plan, plan_as_json, stored_plan
-from apps.clusters.models import Cluster, ClusterEvent, ConfigRevision, RevisionDebt, Rollout, RolloutLog, RolloutStep
+from apps.clusters.models import (
+    Cluster,
+    ClusterEvent,
+    ConfigRevision,
+    RevisionDebt,
+    RollingRestart,
+    Rollout,
+    RolloutLog,
+    RolloutStep,
+)
 from apps.clusters.queries import weight_words
 from apps.live import events
 
@@ -276,7 +285,9 @@ def due_rollout_ids(*, now: datetime, restoring_for: timedelta) -> list[int]:
     """Rollouts with something to do that no living worker holds; now and then a failed one that may yet be restored."""
     is_free = Q(lease_expires_at=None) | Q(lease_expires_at__lte=Now())
     is_active = Q(state__in=Rollout.ACTIVE)
-    is_restorable = Q(
+    # It would be told to reload amid its restart.
+    restarting = RollingRestart.objects.filter(state=RollingRestart.State.RUNNING)
+    is_restorable = ~Q(cluster__in=restarting.values("cluster")) & Q(
         state=Rollout.State.FAILED,
         finished_at__gt=now - restoring_for,
         steps__in=RolloutStep.objects.filter(
