@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 
+from apps.accounts.models import User
 from apps.clusters.models import PendingRestart, PgpoolInstance, RollingRestart
 from apps.clusters.registry.registry_export import export_yaml
 from controlplane.environment import RestartCommand
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import NOW, Scene, scene
-from tests.clusters.test_rolling_restarts import COMMAND, advance, request
+from tests.clusters.test_rolling_restarts import COMMAND, advance, allow, request
 from tests.fake_show import FakeClient
 
 pytestmark = pytest.mark.django_db
@@ -102,6 +104,22 @@ def test_a_viewer_and_another_organisation_restart_nothing(acme: Scene) -> None:
         assert rival.post(address, {}).status_code == 404
     assert rival.get(f"{REST}{restart.pk}/").status_code == 404
     assert RollingRestart.objects.get().state == "running"
+
+
+def test_what_a_command_printed_is_for_operators(acme: Scene, settings: Any) -> None:
+    allow(settings, "echo secret-host: no such unit; exit 5")
+    restart = advance(request(acme))
+
+    def shown(role: str) -> str:
+        for_rest, for_pages = script(role), Client()
+        for_pages.force_login(User.objects.get(email=f"{role}@acme.example"))
+        texts = [for_rest.get(address).content for address in (REST, f"{REST}{restart.pk}/")]
+        return b" ".join([*texts, for_pages.get(f"{PAGE}now/").content]).decode()
+
+    assert shown("operator").count("secret-host: no such unit") == 3
+    viewer = shown("viewer")
+    assert "it ended with code 5" in viewer
+    assert "secret-host" not in viewer
 
 
 def test_the_page_says_what_waits_and_the_risk_before(acme: Scene) -> None:

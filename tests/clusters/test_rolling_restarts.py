@@ -146,12 +146,13 @@ def test_a_command_that_restarts_nothing_is_found_out_and_halts(acme: Scene, set
     assert (counts(acme), PendingRestart.objects.count()) == ([0, 0], 2)
 
 
-def test_a_command_that_fails_halts_with_its_words(acme: Scene, settings: Any) -> None:
+def test_a_command_that_fails_halts_and_its_words_are_kept(acme: Scene, settings: Any) -> None:
     allow(settings, "echo no such unit >&2; exit 5")
     restart = advance(request(acme))
 
     assert restart.state == State.FAILED
-    assert "was not restarted by the command fake: it ended with code 5: no such unit." in restart.outcome
+    assert "was not restarted by the command fake: it ended with code 5. Operators read what it said" in restart.outcome
+    assert steps(restart)[0].receipt["command"]["said"] == "no such unit"
     assert counts(acme) == [0, 0]
 
 

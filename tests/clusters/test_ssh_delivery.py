@@ -260,7 +260,7 @@ def test_a_restart_runs_the_hosts_own_program_for_this_file(sshd: SshHost, conf:
     assert (ended.code, ended.said) == (0, f"restarting {conf}")
     assert installed.with_name("asked").read_text() == f"{conf}\n"
     refused = SshFile(sshd.account, str(other)).restart()
-    assert (refused.code, refused.text) == (4, f"code 4: restarting {other}")
+    assert (refused.code, refused.said, refused.text) == (4, f"restarting {other}", "code 4")
 
 
 def test_a_host_without_a_restart_program_says_so(sshd: SshHost, conf: Path, installed: Path) -> None:

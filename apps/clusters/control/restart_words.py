@@ -39,8 +39,9 @@ def done(step: RestartStep) -> str:
 
 
 def command_failed(step: RestartStep, failure: str) -> str:
-    by = step.receipt["command"]["by"]
-    return f"{step.instance_name} was not restarted by {by}: {failure.rstrip('.')}. {_stands(step)}"
+    command = step.receipt["command"]
+    said = "Operators read what it said on the page Restarts. " if command.get("said") else ""
+    return f"{step.instance_name} was not restarted by {command['by']}: {failure.rstrip('.')}. {said}{_stands(step)}"
 
 
 def given_up(step: RestartStep) -> str:

@@ -18,7 +18,8 @@ class RestartStepAnswer(TypedDict):
     """One pgpool. way: command, script or hand. parameters: names that waited for its restart.
 
     out_of_service_s: from the latest answer before to the first moment it served again, so at most that; null before.
-    receipt: what was checked, what the command said, the children before and after, every value read back.
+    receipt: what was checked, what the command said (for operators), the children before and after, every value read
+    back.
     """
 
     instance: str
@@ -125,7 +126,7 @@ def _answer(restart: RollingRestart, caller: Caller) -> RestartAnswer:
         "is_active": is_active,
         "is_cancel_requested": restart.is_cancel_requested,
         "can_cancel": is_active and not restart.is_cancel_requested and caller.may(Role.OPERATOR),
-        "steps": [_step(step) for step in steps],
+        "steps": [_step(step, caller) for step in steps],
     }
 
 
@@ -155,7 +156,7 @@ def _doing(step: RestartStep) -> str:
     return step.error
 
 
-def _step(step: RestartStep) -> RestartStepAnswer:
+def _step(step: RestartStep, caller: Caller) -> RestartStepAnswer:
     return {
         "instance": step.instance_name,
         "state": step.state,
@@ -167,5 +168,12 @@ def _step(step: RestartStep) -> RestartStepAnswer:
         "silent_at": step.silent_at,
         "serves_at": step.serves_at,
         "out_of_service_s": step.receipt.get("out_of_service_s"),
-        "receipt": step.receipt,
+        "receipt": step.receipt if caller.may(Role.OPERATOR) else _without_words(step.receipt),
     }
+
+
+def _without_words(receipt: dict[str, Any]) -> dict[str, Any]:
+    """What the command printed may tell of the host."""
+    if "command" not in receipt:
+        return receipt
+    return {**receipt, "command": {name: value for name, value in receipt["command"].items() if name != "said"}}

@@ -21,15 +21,14 @@ _TIMED_OUT = 124
 
 @dataclass(frozen=True)
 class CommandEnded:
-    """said: the end of what it printed, for people."""
+    """said: the end of what it printed, for operators: it may tell of the host. text: how it ended, for everybody."""
 
     code: int
     said: str
 
     @property
     def text(self) -> str:
-        what = f"no end within {COMMAND_DEADLINE_S} s" if self.code == _TIMED_OUT else f"code {self.code}"
-        return f"{what}: {self.said}" if self.said else what
+        return f"no end within {COMMAND_DEADLINE_S} s" if self.code == _TIMED_OUT else f"code {self.code}"
 
 
 class RestartNotBegun(Exception):
