@@ -1,6 +1,6 @@
 """A pgpool that owes a revision is given it when it returns: a rollout of that one pgpool; or it is let go."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NoReturn
 
 from django.db import transaction
@@ -18,6 +18,8 @@ from apps.clusters.models import Cluster, ClusterEvent, ConfigRevision, Instance
 from apps.live import events
 
 OnReturn, _State = RevisionDebt.OnReturn, RevisionDebt.State
+# A file that cannot be read may take its host's whole patience, so not every look asks for it.
+READ_AGAIN_AFTER = timedelta(seconds=30)
 
 
 class DebtRefused(WeightsRefused):
@@ -57,13 +59,16 @@ def _note_return(pk: int, *, now: datetime) -> None:
 def _settle(pk: int, *, now: datetime) -> None:
     try:
         with transaction.atomic():
-            debt = _held(pk, is_skipping=True)
-            if debt is None or debt.needs_person or debt.on_return == OnReturn.ASK:
+            held = _held(pk, is_skipping=True)
+            if held is None or held.needs_person or held.on_return == OnReturn.ASK:
                 return
-            _roll_out(_in_the_name_of(debt), debt, now=now)
+            _roll_out(_in_the_name_of(held), held, now=now)
     except (RolloutRunning, OperationRunning, RestartRunning, WritesStopped, ConfigUnusable) as error:
         # It passes: a rollout ends, writes are allowed again, a host answers.
-        RevisionDebt.objects.filter(pk=pk, state=_State.OPEN).exclude(reason=str(error)).update(reason=str(error))
+        debt = RevisionDebt.objects.filter(pk=pk, state=_State.OPEN)
+        debt.exclude(reason=str(error)).update(reason=str(error))
+        if isinstance(error, ConfigUnusable):
+            debt.update(retry_at=now + READ_AGAIN_AFTER)
     except WeightsRefused as error:
         _ask(pk, str(error), now=now)
 
