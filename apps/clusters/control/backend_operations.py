@@ -8,9 +8,18 @@ from django.http import Http404
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
-from apps.clusters.control import backend_operation_rows, revisions, rollout_rows, rollouts, weight_change, writes
+from apps.clusters.control import (
+    backend_operation_rows,
+    live_configs,
+    revisions,
+    rollout_rows,
+    rollouts,
+    weight_change,
+    writes,
+)
 from apps.clusters.control.backend_survey import assessed
 from apps.clusters.domain.backend_risk import Assessment
+from apps.clusters.domain.rollout_waves import ONE_BY_ONE
 from apps.clusters.models import Backend, BackendOperation, BackendOperationStep, Cluster, PgpoolInstance, Rollout
 
 DEFAULT_WAIT_S = 1800
@@ -167,11 +176,11 @@ def _not_steered(cluster: Cluster) -> Sequence[str]:
 
 
 def _to_zero(caller: Caller, cluster: Cluster, backend: Backend, now: datetime) -> Rollout:
-    """An ordinary rollout of the weights that stand there, without this backend's."""
+    """An ordinary rollout of the weights that stand there, or are owed there, without this backend's."""
     instances = revisions.writable_instances(cluster)
     wanted = {
         config.instance.name: _without(revisions.weights_of(config.conf), config.instance, backend)
-        for config in revisions.read_live(cluster, instances)
+        for config in live_configs.read(cluster, instances, ONE_BY_ONE)
     }
     return weight_change.request_weights(
         caller=caller,

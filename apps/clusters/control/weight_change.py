@@ -194,7 +194,7 @@ def _revision(
     if wanted is None:
         for config in live:
             shares(revisions.weights_of(config.conf))  # pgpool would send everything to node 0 if all weights were 0
-        return store_live(caller, cluster, live, note=note)
+        return _store_live(caller, cluster, [_new_file(config, None) for config in live], note=note)
     if is_news(cluster, live):
         store_live(caller, cluster, live, note="")
     return revisions.store(
@@ -208,19 +208,23 @@ def _revision(
 
 def store_live(caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], *, note: str) -> ConfigRevision:
     """The live files as they are, as a revision of their own."""
+    files = [NewFile(instance=config.instance, text=config.file.text, base=config.file) for config in live]
+    return _store_live(caller, cluster, files, note=note)
+
+
+def _store_live(caller: Caller, cluster: Cluster, files: Sequence[NewFile], *, note: str) -> ConfigRevision:
     return revisions.store(
         cluster=cluster,
         origin=ConfigRevision.Origin.LIVE,
         note=note or (as_registered.NOTE if as_registered.is_due(cluster) else "as found on the pgpools"),
         author=caller.user,
-        files=[_new_file(config, None) for config in live],
+        files=files,
     )
 
 
 def _new_file(config: LiveConfig, wanted: Wanted | None) -> NewFile:
-    text = config.file.text
-    if wanted is not None:
-        text = revisions.with_weights(config.conf, wanted[config.instance.name]).text
+    conf = config.conf  # the file as it is, or what its pgpool owes
+    text = conf.text if wanted is None else revisions.with_weights(conf, wanted[config.instance.name]).text
     return NewFile(instance=config.instance, text=text, base=config.file)
 
 
