@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from apps.clusters.control import whole_files
+from apps.clusters.control import debts_taken_back, whole_files
 from apps.clusters.control.revisions import sha256_of
 from apps.clusters.domain.rollout_waves import stored_plan
 from apps.clusters.models import ConfigRevision, PgpoolInstance, RevisionDebt, RevisionFile, Rollout, RolloutStep
@@ -48,14 +48,17 @@ def stands_in(step: RolloutStep) -> bool:
     return is_given or (step.is_touched and "restore" not in step.receipt)
 
 
-def note_end(*, rollout: Rollout, state: Rollout.State, now: datetime) -> None:
-    """In the transaction in which the rollout ends in this state."""
+def note_end(*, rollout: Rollout, state: Rollout.State, was_active: bool, now: datetime) -> None:
+    """In the transaction in which the rollout ends in this state.
+
+    was_active: false where it had failed already, and its old files were confirmed late.
+    """
     if state != Rollout.State.VERIFIED:
         _owe_nothing(rollout)
-        if rollout.settles is not None:
+        if rollout.settles is not None and was_active:
             _note_failure(rollout, rollout.settles, now=now)
-    if rollout.rollback_of_id is not None and state in {Rollout.State.VERIFIED, Rollout.State.FAILED}:
-        _take_back(rollout.rollback_of_id, now=now)
+    if state in {Rollout.State.VERIFIED, Rollout.State.FAILED}:
+        debts_taken_back.take_back(rollout, now=now)
     if state == Rollout.State.VERIFIED:
         steps = list(rollout.steps.select_related("instance").defer("instance__pcp_password").order_by("position"))
         _close(rollout, [step for step in steps if step.state == _Step.VERIFIED], now=now)
@@ -84,14 +87,6 @@ def _note_failure(rollout: Rollout, settles: RevisionDebt, *, now: datetime) -> 
     debt.save(update_fields=["tries", "retry_at", "reason", "needs_person"])
 
 
-def _take_back(rollout_id: int, *, now: datetime) -> None:
-    """A rollout is rolled back: nobody owes it any more, and what it stood in the place of is owed again."""
-    for debt in RevisionDebt.objects.filter(step__rollout=rollout_id, state__in=[_State.OPEN, _State.SETTLED]):
-        if debt.state == _State.OPEN:
-            RevisionDebt.objects.filter(pk=debt.pk).update(state=_State.TAKEN_BACK, closed_at=now)
-        debt.earlier.filter(state=_State.SUPERSEDED).update(state=_State.OPEN, closed_at=None, superseded_by=None)
-
-
 def _close(rollout: Rollout, verified: Sequence[RolloutStep], *, now: datetime) -> None:
     """A newer file was verified there, in which all that was owed stands, or which somebody wanted in its place."""
     if rollout.rollback_of_id is not None:
@@ -102,8 +97,11 @@ def _close(rollout: Rollout, verified: Sequence[RolloutStep], *, now: datetime) 
         # What had been edited by hand is as it was: now it can be given.
         found.update(needs_person=False, reason="", retry_at=None)
         return
+    given = found.filter(settlements=rollout.pk).select_related("step__rollout").first()
     found.filter(settlements=rollout.pk).update(state=_State.SETTLED, closed_at=now, reason="")
     found.update(state=_State.SUPERSEDED, closed_at=now)
+    if given is not None and given.step.rollout.rollback_of_id is not None:
+        debts_taken_back.reopen_earlier(given, now=now)  # an older file stands there now, without what it superseded
 
 
 def _owe(rollout: Rollout, step: RolloutStep, *, now: datetime) -> None:

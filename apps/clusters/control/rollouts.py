@@ -17,6 +17,7 @@ from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.clusters.control import (
     debts,
+    debts_taken_back,
     live_configs,
     revisions,
     rollout_holds,
@@ -155,10 +156,11 @@ def _finish(rollout: Rollout, holder: str, state: Rollout.State, *, now: datetim
     reason = rollout.halt_reason or "\n".join(failures)
     if state == Rollout.State.VERIFIED and rollout.is_cancel_requested:
         text, reason = f"{text}; the request to cancel came too late", ""
+    was_active = rollout.state in Rollout.ACTIVE
     with transaction.atomic():
         rollout_rows.change_rollout(rollout, holder, state=state, finished_at=now, halt_reason=reason)
         rollout.steps.filter(state=RolloutStep.State.PENDING, is_touched=False).update(state=RolloutStep.State.SKIPPED)
-        debts.note_end(rollout=rollout, state=state, now=now)
+        debts.note_end(rollout=rollout, state=state, was_active=was_active, now=now)
         rollout_rows.log(rollout, f"{text[0].upper()}{text[1:]}.", is_problem=is_problem)
         rollout_rows.add_event(rollout, text, at=now, detail=reason, is_problem=is_problem)
         rollout_rows.announce(rollout)
@@ -215,15 +217,17 @@ def cancel(*, caller: Caller, rollout: Rollout, now: datetime) -> Rollout:
 def request_rollback(*, caller: Caller, rollout: Rollout, now: datetime) -> Rollout:
     """A new rollout that puts the files back which stood there before this one.
 
-    Raises RollbackRefused (it changed nothing, or a file was changed since) or rollout_rows.RolloutRunning.
+    Raises RollbackRefused (it changed nothing, a file was changed since, or a pgpool that owes would be left out) or
+    rollout_rows.RolloutRunning.
     """
     cluster = rollout.cluster
     with rollout_rows.one_at_a_time(cluster), transaction.atomic():
         rollout_rows.hold(cluster)
         steps = list(rollout.steps.select_related("file", "instance", "debt").order_by("position"))
-        _refuse_nothing(rollout, steps)
         # Those that owe it, and have nothing of it, have nothing to take back.
         standing = [step for step in steps if debts.stands_in(step)]
+        _refuse_nothing(rollout, standing)
+        _refuse_leaving_out(rollout)
         plan = Plan(strategy=Strategy.ALL_AT_ONCE)  # a frozen pgpool keeps no other from its way back
         if stored_plan(rollout.plan).lets_owe:
             plan = replace(plan, absent=Absent.OWE)
@@ -253,6 +257,17 @@ def _refuse_nothing(rollout: Rollout, steps: Sequence[RolloutStep]) -> None:
     gone = [step.instance_name for step in steps if step.instance is None]
     if gone:
         raise RollbackRefused(f"{', '.join(gone)} is no longer registered, so its old file cannot be put back.")
+
+
+def _refuse_leaving_out(rollout: Rollout) -> None:
+    if rollout.rollback_of is None or not (found := debts_taken_back.left_out(rollout)):
+        return
+    owing = ", ".join(f"{debt.instance.name} ({debt.step.rollout.revision})" for debt in found)
+    number = rollout.rollback_of.revision.number
+    raise RollbackRefused(
+        f"Rollout {rollout.pk} changed what is owed by {owing}, which rolling it back would leave out. "
+        f"Go back to revision {number} instead: that takes every pgpool."
+    )
 
 
 def _files_before(rollout: Rollout, steps: Sequence[RolloutStep], plan: Plan) -> list[NewFile]:

@@ -101,7 +101,9 @@ def debt_answer(debt: RevisionDebt) -> DebtAnswer:
 
 
 def _given_by(debt: RevisionDebt) -> int | None:
-    counts = {Rollout.State.VERIFIED.value} | {state.value for state in Rollout.ACTIVE}
+    counts = {state.value for state in Rollout.ACTIVE}
+    if debt.state != _State.OPEN:  # an open one that was given before was taken back, and can be given again
+        counts.add(Rollout.State.VERIFIED.value)
     return max((rollout.pk for rollout in debt.settlements.all() if rollout.state in counts), default=None)
 
 
