@@ -217,7 +217,13 @@ def test_a_cluster_is_told_without_its_passwords(cluster: Cluster) -> None:
     assert (found["state"], found["state_word"]) == ("ok", "Healthy")
     assert [one["name"] for one in found["pgpools"]] == ["pgpool-1", "pgpool-2"]
     assert found["pgpools"][0]["pcp"] == {"port": 9801, "user": "pcp"}
-    assert found["pgpools"][0]["delivery"] == {"kind": "observe", "path": "", "ssh": None, "wait_h": None}
+    assert found["pgpools"][0]["delivery"] == {
+        "kind": "observe",
+        "path": "",
+        "ssh": None,
+        "wait_h": None,
+        "restart": "",
+    }
     assert [(one["name"], one["role"], one["status"]) for one in found["backends"]] == [
         ("pg1", "primary", "up"),
         ("pg2", "standby", "up"),
@@ -258,7 +264,7 @@ def test_the_list_takes_as_many_statements_for_many_clusters_as_for_one(
     for number in range(8):
         poll(register(organisation, f"c{number}"))
 
-    with django_assert_max_num_queries(6):  # type: ignore[operator]  pytest-django's fixture
+    with django_assert_max_num_queries(7):  # type: ignore[operator]  pytest-django's fixture
         assert len(cluster_answers(organisation=organisation, now=NOW)) == 8
 
 

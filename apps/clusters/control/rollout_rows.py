@@ -57,7 +57,7 @@ class LeaseLost(Exception):
         super().__init__(f"rollout {rollout_id}: another worker carries it on")
 
 
-_BY_ORIGIN: Mapping[str, str] = {
+_ACTION_BY_ORIGIN: Mapping[str, str] = {
     ConfigRevision.Origin.OWED: "debt.given",
     ConfigRevision.Origin.ROLLBACK: "rollout.rollback_requested",
     ConfigRevision.Origin.ADOPTED: "drift.adopted",
@@ -153,7 +153,7 @@ def create(
 def _record(caller: Caller, rollout: Rollout, weights_before: Mapping[str, Mapping[str, float]]) -> None:
     revision, names = rollout.revision, weight_words.backend_names(cluster=rollout.cluster)
     request = "parameters.requested" if revision.parameters else "weights.requested"
-    request = _BY_ORIGIN.get(revision.origin, request)
+    request = _ACTION_BY_ORIGIN.get(revision.origin, request)
     audit.record(
         caller=caller,
         action=request,
