@@ -13,6 +13,8 @@ from typing import Any
 from deploy.demo.programs import CLONE
 
 ORGANISATION, CLUSTER, EMAIL = "demo", "orders", "demo@lifeguard.example"
+# The command that restarts a pgpool of the lab.
+RESTART = "lab"
 
 
 class DashboardSilent(RuntimeError):
@@ -89,8 +91,8 @@ def account(*, password: str, known_token: str, environment: Mapping[str, str]) 
     return answer
 
 
-def cluster_description(lab: Mapping[str, Any]) -> dict[str, Any]:
-    """The lab as the registration form takes it."""
+def cluster_description(lab: Mapping[str, Any], *, restart: str = "") -> dict[str, Any]:
+    """The lab as the registration form takes it. restart: the command that restarts its pgpools; empty: by hand."""
     return {
         "name": "Orders",
         "slug": CLUSTER,
@@ -109,7 +111,7 @@ def cluster_description(lab: Mapping[str, Any]) -> dict[str, Any]:
                     "user": lab["pcp"]["username"],
                     "password": lab["pcp"]["password"],
                 },
-                "delivery": {"kind": "local", "path": pgpool["conf"]},
+                "delivery": {"kind": "local", "path": pgpool["conf"], **({"restart": restart} if restart else {})},
             }
             for pgpool in lab["pgpools"]
         ],
@@ -133,6 +135,6 @@ def register_lab(url: str, *, token: str, lab: Mapping[str, Any]) -> None:
             raise Refused(f"the demo's cluster has other ports now and could not be removed: {removed.content}")
     elif known.status != 404:
         raise Refused(f"the dashboard answered {known.status} for its own cluster: {known.content}")
-    created = ask(api, token=token, body=cluster_description(lab))
+    created = ask(api, token=token, body=cluster_description(lab, restart=RESTART))
     if created.status != 201:
         raise Refused(f"the lab could not be registered: {created.status} {created.content}")

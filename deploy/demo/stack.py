@@ -5,6 +5,7 @@ import json
 import os
 import shlex
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -83,9 +84,15 @@ def lifeguard_environment(where: Place, settings: Settings, lab: dict[str, Any])
         "LIFEGUARD_ALLOWED_HOSTS": "127.0.0.1,localhost",
         "LIFEGUARD_DEBUG": "0",
         "LIFEGUARD_LOCAL_DELIVERY_DIRS": ":".join(dict.fromkeys(directories)),
+        "LIFEGUARD_RESTART_COMMANDS": restart_command(where),
         "LIFEGUARD_PUBLIC_URL": web_address(settings),
         "LIFEGUARD_POLL_SHARDS": "1",
     }
+
+
+def restart_command(where: Place) -> str:
+    words = [sys.executable, "-m", "deploy.lab", "restart", "--root", str(where.lab.absolute()), "{path}"]
+    return f"{dashboard.ORGANISATION}/{dashboard.RESTART}={shlex.join(words)}"
 
 
 def up(where: Place) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`python -m deploy.lab up|down|status|forget|repair|failover|switchover|fault --root DIR`."""
+"""`python -m deploy.lab up|down|status|forget|repair|restart|failover|switchover|fault --root DIR`."""
 
 import argparse
 import sys
@@ -31,13 +31,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         if asked.command == "fault":
             getattr(lab, asked.kind.replace("-", "_"))(asked.name)
+        elif asked.command == "restart":
+            lab.restart(asked.conf)
         elif asked.command == "failover":
             promotion.fail_over(lab)
         elif asked.command == "switchover":
             promotion.switch_over(lab, asked.name)
         elif asked.command != "status":
             getattr(lab, asked.command)()
-        if asked.command not in ("down", "forget"):
+        if asked.command not in ("down", "forget", "restart"):
             _print_status(lab)
     except EXPECTED as error:
         print(error, file=sys.stderr)
@@ -58,6 +60,8 @@ def _parser() -> argparse.ArgumentParser:
         if name == "fault":
             command.add_argument("kind", choices=[kind.replace("_", "-") for kind in FAULTS])
             command.add_argument("name", help="pg1 (the primary), pg2, pg3, pgpool-1 and so on")
+        if name == "restart":
+            command.add_argument("conf", type=Path, help="the pgpool.conf of the one that is restarted")
         if name == "switchover":
             command.add_argument("name", help="the standby that shall be the primary")
         command.add_argument("--root", type=Path, required=True, help="the folder of the lab")
@@ -70,6 +74,7 @@ COMMANDS = {
     "status": "what runs, and what each pgpool thinks of the backends",
     "forget": "stop it and remove its files",
     "repair": "undo all faults",
+    "restart": "stop a Pgpool-II and start it again",
     "failover": "kill the primary and wait until a standby was promoted",
     "switchover": "make a standby the primary; the old one becomes its standby",
     "fault": "stop, kill, freeze, resume or start a server; pause or resume the replay of a standby",

@@ -149,6 +149,15 @@ class Lab:
             self._record(self.plan)
             self._await(server)
 
+    def restart(self, conf: Path) -> None:
+        """As a supervisor does: the clean end of the pgpool with this file, which cuts its clients, and a new start."""
+        wanted = conf.resolve()
+        named = [pgpool.name for pgpool in self.plan.pgpools if Path(pgpool.conf).resolve() == wanted]
+        if not named:
+            raise plan.UnknownServer(f"no pgpool of this lab has the file {conf}")
+        self.stop(named[0])
+        self.start(named[0])
+
     def pause_replay(self, name: str) -> None:
         """The standby goes on receiving WAL and stops applying it: its lag grows with the writes."""
         self._ask(name, "SELECT pg_wal_replay_pause()")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.environment import restart_commands
 from deploy import machine
 from deploy.demo import __main__ as commands
 from deploy.demo import dashboard, keeping, place, programs, stack
@@ -171,6 +172,18 @@ def test_local_delivery_is_allowed_for_the_demos_organisation_beside_each_file_o
     assert environment["LIFEGUARD_LOCAL_DELIVERY_DIRS"] == (
         "demo=/data/pgpool-1:demo=/data/pgpool-2:demo=/data/pgpool-3"
     )
+
+
+def test_the_pgpools_of_the_demo_are_restarted_by_its_lab(where: Place) -> None:
+    settings = place.choose(where, environ={})
+    environment = stack.lifeguard_environment(where, settings, lab_addresses())
+
+    [command] = restart_commands(environment, "LIFEGUARD_RESTART_COMMANDS")
+    described = dashboard.cluster_description(lab_addresses(), restart=command.name)
+
+    assert command.organisation == dashboard.ORGANISATION
+    assert command.argv[1:] == ("-m", "deploy.lab", "restart", "--root", str(where.lab), "{path}")
+    assert {pgpool["delivery"]["restart"] for pgpool in described["pgpools"]} == {dashboard.RESTART}
 
 
 def test_the_lab_is_described_as_the_registration_takes_it() -> None:

@@ -1,16 +1,20 @@
 """What the lab decides before it starts anything: ports, and the text of its pgpool.conf."""
 
+import json
 import random
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from deploy.lab import __main__ as commands
 from deploy.lab import ports
+from deploy.lab.lab import Lab
 from deploy.lab.pgpool_settings import pgpool_conf, with_addresses
-from deploy.lab.plan import Backend, Pgpool, Plan
+from deploy.lab.plan import Backend, Pgpool, Plan, as_json
 
 SOCKETS = "/var/tmp/lifeguard-test/s"
 
@@ -108,3 +112,18 @@ def test_pgpools_that_do_not_watch_each_other_promote_nobody() -> None:
 
     assert "use_watchdog = off" in text
     assert "failover_command = ''" in text
+
+
+def test_the_pgpool_that_has_the_file_is_restarted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: list[Any] = []
+    monkeypatch.setattr(Lab, "stop", lambda _, name: done.append(("stop", name)))
+    monkeypatch.setattr(Lab, "start", lambda _, name: done.append(("start", name)))
+    drawn = replace(plan(), passwords=dict.fromkeys(("lifeguard", "pcp", "app"), "secret"))
+    (tmp_path / "lab.json").write_text(json.dumps(as_json(drawn, tmp_path)), encoding="utf-8")
+
+    assert commands.main(["restart", "--root", str(tmp_path), "/lab/pgpool-9/pgpool.conf"]) == 1
+    assert "no pgpool of this lab has the file /lab/pgpool-9/pgpool.conf" in capsys.readouterr().err
+    assert commands.main(["restart", "--root", str(tmp_path), "/lab/pgpool-1/pgpool.conf"]) == 0
+    assert done == [("stop", "pgpool-1"), ("start", "pgpool-1")]

@@ -19,18 +19,6 @@ from tests.lab.registered import register_lab
 
 pytestmark = pytest.mark.django_db
 
-# What a supervisor does: the fast end, which waits for no client, then the same command line once more.
-SUPERVISOR = """
-import sys
-from pathlib import Path
-from deploy.lab import Lab
-
-lab = Lab(Path(sys.argv[1]), pgpool_count=3)
-name = next(each.name for each in lab.plan.pgpools if Path(each.conf).resolve() == Path(sys.argv[2]))
-lab.stop(name)
-lab.start(name)
-"""
-
 
 def max_pool(lab: Lab) -> list[str]:
     found = []
@@ -57,7 +45,9 @@ def test_a_parameter_that_waits_for_a_restart_is_live_after_a_rolling_one(
     lab = lab_put_back
     cluster, caller = register_lab(lab, settings)
     repository = str(Path(__file__).parents[2])
-    command = ("/usr/bin/env", f"PYTHONPATH={repository}", sys.executable, "-c", SUPERVISOR, str(lab.root), "{path}")
+    # As the demo does it.
+    restart_one = (sys.executable, "-m", "deploy.lab", "restart", "--root", str(lab.root), "{path}")
+    command = ("/usr/bin/env", f"PYTHONPATH={repository}", *restart_one)
     settings.RESTART_COMMANDS = [RestartCommand(None, "lab", command)]
     cluster.instances.update(restart_command="lab")
     before = max_pool(lab)
