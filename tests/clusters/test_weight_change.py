@@ -15,7 +15,8 @@ from apps.clusters.control import rollout_rows, weight_change
 from apps.clusters.control.weight_change import RolloutRunning
 from apps.clusters.domain.weights import WeightError
 from apps.clusters.models import ClusterEvent, ConfigRevision, RevisionFile, Rollout
-from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, conf_text, scene
+from tests.clusters.rollout_scene import NEW_WEIGHTS, SECRET, Scene, conf_text, scene
+from tests.clusters.wished_weights import assert_nothing_stored, finish
 
 pytestmark = pytest.mark.django_db
 
@@ -24,23 +25,6 @@ pytestmark = pytest.mark.django_db
 def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
     with scene(tmp_path, settings, pgpools=2) as found:
         yield found
-
-
-def assert_nothing_stored() -> None:
-    assert not Rollout.objects.exists()
-    assert not ConfigRevision.objects.exists()
-    assert not AuditEntry.objects.exists()
-    assert not ClusterEvent.objects.exists()
-
-
-def finish(rollout: Rollout, state: str = "verified") -> None:
-    """As if a worker had carried it to this end."""
-    for step in rollout.steps.select_related("instance", "file"):
-        assert step.instance is not None
-        if state == "verified":
-            Path(step.instance.delivery_path).write_text(step.file.text)
-        rollout.steps.filter(pk=step.pk).update(state=state, is_touched=True)
-    Rollout.objects.filter(pk=rollout.pk).update(state=state, finished_at=NOW)
 
 
 def test_the_first_change_adopts_the_live_files_as_revision_1_and_stores_its_own_as_revision_2(acme: Scene) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from apps.accounts.models import AuditEntry
 from apps.clusters.control.weight_change import BaseChanged, WeightsRefused
 from apps.clusters.domain.weights import WeightError
-from apps.clusters.models import ClusterEvent, ConfigRevision, PgpoolInstance, Rollout
-from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, scene
+from apps.clusters.models import PgpoolInstance, Rollout
+from tests.clusters.rollout_scene import NEW_WEIGHTS, SECRET, Scene, scene
+from tests.clusters.wished_weights import assert_nothing_stored, finish
 
 pytestmark = pytest.mark.django_db
 
@@ -20,23 +20,6 @@ pytestmark = pytest.mark.django_db
 def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
     with scene(tmp_path, settings, pgpools=2) as found:
         yield found
-
-
-def assert_nothing_stored() -> None:
-    assert not Rollout.objects.exists()
-    assert not ConfigRevision.objects.exists()
-    assert not AuditEntry.objects.exists()
-    assert not ClusterEvent.objects.exists()
-
-
-def finish(rollout: Rollout, state: str = "verified") -> None:
-    """As if a worker had carried it to this end."""
-    for step in rollout.steps.select_related("instance", "file"):
-        assert step.instance is not None
-        if state == "verified":
-            Path(step.instance.delivery_path).write_text(step.file.text)
-        rollout.steps.filter(pk=step.pk).update(state=state, is_touched=True)
-    Rollout.objects.filter(pk=rollout.pk).update(state=state, finished_at=NOW)
 
 
 @pytest.mark.parametrize(

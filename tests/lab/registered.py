@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+from django.utils import timezone
+
 from apps.accounts.access import Caller
 from apps.accounts.models import Membership, Organisation, User
-from apps.clusters.models import Backend, Cluster, PgpoolInstance
+from apps.clusters.control import rollouts
+from apps.clusters.models import Backend, Cluster, PgpoolInstance, Rollout
 from controlplane.environment import DeliveryDirectory
 from deploy.lab import Lab
 
@@ -37,3 +40,9 @@ def register_lab(lab: Lab, settings: Any) -> tuple[Cluster, Caller]:
             delivery_target=str(Path(pgpool["conf"]).resolve()),
         )  # fmt: skip
     return cluster, Caller(user, organisation, "operator")
+
+
+def carry_out(rollout: Rollout) -> Rollout:
+    rollouts.advance(rollout_id=rollout.pk, holder="test", clock=timezone.now)
+    rollout.refresh_from_db()
+    return rollout

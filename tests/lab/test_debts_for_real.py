@@ -7,20 +7,14 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.clusters.control import debt_settlement, rollouts
+from apps.clusters.control import debt_settlement
 from apps.clusters.models import InstanceLatest, Rollout
 from deploy.lab import Lab
 from tests.clusters.callers_at_doors import script
 from tests.clusters.polling_scene import watching
-from tests.lab.registered import register_lab
+from tests.lab.registered import carry_out, register_lab
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def carry_out(rollout: Rollout) -> Rollout:
-    rollouts.advance(rollout_id=rollout.pk, holder="test", clock=timezone.now)
-    rollout.refresh_from_db()
-    return rollout
 
 
 def test_a_dead_pgpool_owes_a_revision_and_is_given_it_when_it_returns(

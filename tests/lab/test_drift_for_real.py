@@ -8,13 +8,13 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access import Caller
-from apps.clusters.control import drift_changes, revision_return, rollouts
-from apps.clusters.models import Cluster, InstanceConfig, Rollout
+from apps.clusters.control import drift_changes, revision_return
+from apps.clusters.models import Cluster, InstanceConfig
 from apps.clusters.polling import file_watch
 from apps.clusters.queries.drift import DriftAnswer, drift_answer
 from deploy.lab import Lab
 from tests.clusters.polling_scene import wait_until, watching
-from tests.lab.registered import register_lab
+from tests.lab.registered import carry_out, register_lab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -35,12 +35,6 @@ def look(cluster: Cluster, caller: Caller) -> DriftAnswer:
 def edit(lab: Lab, old: str, new: str) -> None:
     conf = Path(lab.plan.pgpools[1].conf)
     lab.account.file(conf, conf.read_text(encoding="utf-8").replace(old, new))
-
-
-def carry_out(rollout: Rollout) -> Rollout:
-    rollouts.advance(rollout_id=rollout.pk, holder="test", clock=timezone.now)
-    rollout.refresh_from_db()
-    return rollout
 
 
 def test_what_a_person_edits_on_one_pgpool_is_seen_adopted_and_reverted(
