@@ -111,10 +111,11 @@ def _list(parameter: Parameter, value: str, line: int | None) -> list[Finding]:
 
 def _flags(parameter: Parameter, value: str, line: int | None) -> list[Finding]:
     name = parameter.name
-    expected = f"one or more of {', '.join(parameter.choices)}, with {parameter.separator} between and no spaces"
-    items = value.split(parameter.separator) if value else []
-    if name == "log_destination":
-        items = [item.strip() for item in value.split(parameter.separator)]
+    spaces = "" if parameter.takes_spaces else " and no spaces"
+    expected = f"one or more of {', '.join(parameter.choices)}, with {parameter.separator} between{spaces}"
+    items = value.split(parameter.separator) if value or name == "log_destination" else []
+    if parameter.takes_spaces:
+        items = [item.strip() for item in items]
     for item in items:
         if item not in parameter.choices:
             return [error(name, f"{name}: {shown(name, item)} is none of its values", expected, line)]

@@ -24,23 +24,28 @@ CONNECTION_LIMITS = {0: 97, 1: 97}
 
 @dataclass(frozen=True)
 class Malformed:
-    """text: the whole file. is_refused: whether pgpool 4.3.5 itself, asked to parse it, says no."""
+    """text: the whole file. is_refused: whether pgpool itself says no, asked to parse it: 4.3.5, and 4.6.1 as well
+    unless is_taken_later.
+    """
 
     text: str
     parameter: str
     line: int | None
     remedy: str
     is_refused: bool = False
+    is_taken_later: bool = False
 
 
 def added(line: str, parameter: str, remedy: str, *, is_refused: bool = False) -> Malformed:
     return Malformed(f"{BASE}{line}\n", parameter, NEXT_LINE, remedy, is_refused)
 
 
-def instead(old: str, new: str, parameter: str, remedy: str, *, is_refused: bool = False) -> Malformed:
+def instead(
+    old: str, new: str, parameter: str, remedy: str, *, is_refused: bool = False, is_taken_later: bool = False
+) -> Malformed:
     """Another line at the place of one of BASE."""
     line = BASE[: BASE.index(old)].count("\n") + 1
-    return Malformed(BASE.replace(old, new), parameter, line, remedy, is_refused)
+    return Malformed(BASE.replace(old, new), parameter, line, remedy, is_refused, is_taken_later)
 
 
 def without(*lines: str, parameter: str, remedy: str) -> Malformed:
@@ -124,7 +129,9 @@ MALFORMED = [
     added("backend_clustering_mode = 'streaming'", "backend_clustering_mode", "raw", is_refused=True),
     instead("ALLOW_TO_FAILOVER", "NONSENSE", "backend_flag0", "ALWAYS_PRIMARY", is_refused=True),
     instead("'ALLOW_TO", "'DISALLOW_TO_FAILOVER|ALLOW_TO", "backend_flag0", "one of the two", is_refused=True),
-    instead("FAILOVER'", "FAILOVER | ALWAYS_PRIMARY'", "backend_flag0", "no spaces", is_refused=True),
+    instead(
+        "FAILOVER'", "FAILOVER | ALWAYS_PRIMARY'", "backend_flag0", "no spaces", is_refused=True, is_taken_later=True
+    ),
     added("log_destination = 'nowhere'", "log_destination", "syslog", is_refused=True),
     added("log_file_mode = 0999", "log_file_mode", "octal", is_refused=True),
     added("memqcache_cache_block_size = 511", "memqcache_cache_block_size", "from 512", is_refused=True),

@@ -36,6 +36,13 @@ def test_every_error_names_line_parameter_and_remedy(case: Malformed) -> None:
     assert all(finding.suggestion for finding in errors)
 
 
+def test_spaces_between_the_flags_of_a_backend_are_taken_from_4_6_on() -> None:
+    text = BASE.replace("FAILOVER'", "FAILOVER | ALWAYS_PRIMARY'")
+    newer = Surroundings(catalogue.for_version("4.6.1"), [0, 1], CONNECTION_LIMITS)
+
+    assert [finding.parameter for finding in check_file(text, newer) if finding.severity is Severity.ERROR] == []
+
+
 @pytest.mark.parametrize(
     ("wish", "severity", "parameter", "words"),
     [

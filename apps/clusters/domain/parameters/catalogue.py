@@ -178,6 +178,7 @@ def _parameter(name: str, group: str, facts: Facts, release: Release) -> Paramet
         unit=facts.get("unit"),
         takes_units=release >= _FIRST_WITH_UNITS,
         separator=facts.get("separator", ","),
+        takes_spaces=facts.get("takes_spaces", False),
         has_patterns=facts.get("patterns", False),
         is_octal=facts.get("octal", False),
         is_secret=facts.get("secret", False),

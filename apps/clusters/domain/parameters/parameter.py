@@ -57,6 +57,7 @@ class Parameter:
     unit: str | None = None  # ms, s, min, bytes, kB
     takes_units: bool = True  # whether a value may be written with a unit; before 4.2, none
     separator: str = ","  # of a list
+    takes_spaces: bool = False  # around the choices of a list
     has_patterns: bool = False  # a list of regular expressions
     is_octal: bool = False  # an access mode
     is_secret: bool = False
