@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from apps.clusters.control import leased_rows
 from apps.clusters.control.revisions import WeightsRefused
 from apps.clusters.domain.backend_operation_plan import (
     NodeStepState,
@@ -33,10 +34,6 @@ class OperationRunning(WeightsRefused):
             f"({operation.get_state_display()}). Wait for its end, or end it on the page of {operation.backend_name}."
         )
         self.operation = operation
-
-
-class LeaseLost(Exception):
-    """Another worker carries this operation on, or somebody has ended it."""
 
 
 def refuse_running(cluster: Cluster) -> None:
@@ -114,7 +111,7 @@ def change(operation: BackendOperation, holder: str, **changes: Any) -> None:
     own = BackendOperation.objects.filter(
         pk=operation.pk, state=operation.state, lease_holder=holder, lease_expires_at__gt=Now()
     )
-    _changed(operation, own.update(**changes), changes)
+    leased_rows.changed(operation, own.update(**changes), changes)
 
 
 def change_step(step: BackendOperationStep, operation: BackendOperation, holder: str, **changes: Any) -> None:
@@ -127,11 +124,4 @@ def change_step(step: BackendOperationStep, operation: BackendOperation, holder:
         operation__lease_holder=holder,
         operation__lease_expires_at__gt=Now(),
     )
-    _changed(step, own.update(**changes), changes)
-
-
-def _changed(row: BackendOperation | BackendOperationStep, count: int, changes: dict[str, Any]) -> None:
-    if count != 1:
-        raise LeaseLost(f"{row}: another worker carries it on, or somebody has ended it")
-    for name, value in changes.items():
-        setattr(row, name, value)
+    leased_rows.changed(step, own.update(**changes), changes)

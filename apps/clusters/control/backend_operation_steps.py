@@ -17,6 +17,7 @@ from apps.accounts.roles import Role
 from apps.clusters.control import backend_operation_rows as rows
 from apps.clusters.control import backend_operations, writes
 from apps.clusters.control.backend_survey import assessed
+from apps.clusters.control.leased_rows import LeaseLost
 from apps.clusters.domain import backend_operation_plan, pool_sessions
 from apps.clusters.domain.backend_operation_plan import (
     Act,
@@ -61,7 +62,7 @@ def advance(
                 break
             if pause_s > 0:
                 sleep(pause_s)
-    except rows.LeaseLost as error:
+    except LeaseLost as error:
         logger.info("%s", error)
         return
     rows.release_lease(operation_id, holder)

@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from apps.clusters.control import leased_rows
 from apps.clusters.control.revisions import WeightsRefused
 from apps.clusters.domain.rolling_restart import RestartState, RestartStepState, RestartStepView, RestartView
 from apps.clusters.models import Cluster, ClusterEvent, RestartStep, RollingRestart
@@ -36,10 +37,6 @@ class RestartRunning(WeightsRefused):
             "page Restarts."
         )
         self.restart = restart
-
-
-class LeaseLost(Exception):
-    """Another worker carries this restart on, or somebody has ended it."""
 
 
 def refuse_running(cluster: Cluster) -> None:
@@ -133,7 +130,7 @@ def change(restart: RollingRestart, holder: str, **changes: Any) -> None:
     own = RollingRestart.objects.filter(
         pk=restart.pk, state=restart.state, lease_holder=holder, lease_expires_at__gt=Now()
     )
-    _changed(restart, own.update(**changes), changes)
+    leased_rows.changed(restart, own.update(**changes), changes)
 
 
 def change_step(step: RestartStep, restart: RollingRestart, holder: str, **changes: Any) -> None:
@@ -146,11 +143,4 @@ def change_step(step: RestartStep, restart: RollingRestart, holder: str, **chang
         restart__lease_holder=holder,
         restart__lease_expires_at__gt=Now(),
     )
-    _changed(step, own.update(**changes), changes)
-
-
-def _changed(row: RollingRestart | RestartStep, count: int, changes: dict[str, Any]) -> None:
-    if count != 1:
-        raise LeaseLost(f"{row}: another worker carries it on, or somebody has ended it")
-    for name, value in changes.items():
-        setattr(row, name, value)
+    leased_rows.changed(step, own.update(**changes), changes)

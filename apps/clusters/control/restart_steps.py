@@ -15,6 +15,7 @@ from django.db import transaction
 
 from apps.clusters.control import pending_restarts, restart_checks, restart_orders, restart_words, writes
 from apps.clusters.control import restart_rows as rows
+from apps.clusters.control.leased_rows import LeaseLost
 from apps.clusters.control.restart_checks import NotReady, NotServing, Ready
 from apps.clusters.domain import rolling_restart
 from apps.clusters.domain.rolling_restart import (
@@ -58,7 +59,7 @@ def advance(*, restart_id: int, holder: str, clock: Clock, sleep: Callable[[floa
                 break
             if pause_s > 0:
                 sleep(pause_s)
-    except rows.LeaseLost as error:
+    except LeaseLost as error:
         logger.info("%s", error)
         return
     rows.release_lease(restart_id, holder)
@@ -182,7 +183,7 @@ def _carry_out(
     order = restart_orders.Order(instance, step.way)
     while not order.wait(LOOK_S):
         if not rows.take_lease(restart.pk, holder):
-            raise rows.LeaseLost(f"{step}: another worker carries it on")
+            raise LeaseLost(f"{step}: another worker carries it on")
         if step.state == State.ORDERED:
             _seen(restart, step, holder, clock)
     if order.is_unknown:
