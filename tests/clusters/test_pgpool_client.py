@@ -11,6 +11,7 @@ import pytest
 from apps.clusters.domain.show_rows import parse_pool_nodes, parse_pool_processes
 from apps.clusters.outside.diagnosis import diagnose
 from apps.clusters.outside.pgpool_client import PgpoolAddress, PgpoolUnreachable, connect
+from apps.clusters.outside.sockets import DeadlinePassed, by_deadline
 from tests.fake_pgpool import FakePgpool, Mode
 from tests.fake_protocol import message
 
@@ -148,6 +149,45 @@ async def test_a_program_that_never_accepts_is_named_as_silent() -> None:
     assert time.monotonic() - started < SLACK_S
     assert caught.value.step == "authenticate"
     assert "within 3 s" in caught.value.reason
+
+
+async def test_an_attempt_given_up_leaves_no_connection_behind_however_long_its_error_is_kept() -> None:
+    """Each one left open would keep a child of pgpool busy: three failed read-backs filled a small pgpool for good."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(8)
+        with pytest.raises(PgpoolUnreachable) as kept:
+            await connect(PgpoolAddress("127.0.0.1", listener.getsockname()[1], "monitor", "secret"), deadline_s=0.4)
+
+        listener.settimeout(SLACK_S)
+        for _ in range(2):  # the attempt, and the look whether the machine takes connections at all
+            peer, _ = listener.accept()
+            peer.settimeout(SLACK_S)
+            assert await asyncio.to_thread(all_that_came, peer) is not None
+    assert kept.value.step == "authenticate"
+
+
+async def test_what_comes_too_late_is_given_to_who_discards_it() -> None:
+    discarded: list[str] = []
+    cut = asyncio.Event()
+
+    async def late() -> str:
+        await cut.wait()
+        return "late"
+
+    with pytest.raises(DeadlinePassed):
+        await by_deadline(late(), deadline_s=0.01, cut=cut.set, discard=discarded.append)
+
+    assert discarded == ["late"]
+
+
+def all_that_came(peer: socket.socket) -> bytes:
+    """What the other side sent until it closed. Raises TimeoutError while it does not."""
+    said = b""
+    with peer:
+        while some := peer.recv(4096):
+            said += some
+    return said
 
 
 async def test_a_closed_port_is_a_tcp_failure() -> None:

@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 Step = Literal["resolve", "tcp", "tls", "authenticate", "privilege", "show"]
@@ -43,11 +44,15 @@ class DeadlinePassed(TimeoutError):
 
 
 async def by_deadline(
-    work: Coroutine[Any, Any, Answer], *, deadline_s: float, cut: Callable[[], None] | None = None
+    work: Coroutine[Any, Any, Answer],
+    *,
+    deadline_s: float,
+    cut: Callable[[], None] | None = None,
+    discard: Callable[[Answer], None] | None = None,
 ) -> Answer:
     """Wait for work, but never longer than deadline_s, even when the far side is frozen.
 
-    cut: shuts the socket that work waits for; without it work is cancelled.
+    cut: shuts the socket that work waits for; without it work is cancelled. discard: takes what work comes to too late.
     asyncio.wait_for is no use here: it waits until psycopg has drained its connection, which took 12 s instead of 2.
     Raises DeadlinePassed, or whatever work raises.
     """
@@ -55,28 +60,30 @@ async def by_deadline(
     try:
         done, _ = await asyncio.wait({task}, timeout=deadline_s)
     except asyncio.CancelledError:
-        _end(task, cut)
+        _end(task, cut, discard)
         raise
     if done:
         return task.result()
-    _end(task, cut)
+    _end(task, cut, discard)
     await asyncio.wait({task}, timeout=NOTICE_S)
     task.cancel()
     raise DeadlinePassed(deadline_s)
 
 
-def _end(task: asyncio.Future[Any], cut: Callable[[], None] | None) -> None:
-    task.add_done_callback(_look_at_outcome)
+def _end(
+    task: asyncio.Future[Answer], cut: Callable[[], None] | None, discard: Callable[[Answer], None] | None
+) -> None:
+    task.add_done_callback(partial(_look_at_outcome, discard))
     if cut is None:
         task.cancel()
     else:
         cut()
 
 
-def _look_at_outcome(task: asyncio.Future[Any]) -> None:
+def _look_at_outcome(discard: Callable[[Answer], None] | None, task: asyncio.Future[Answer]) -> None:
     # asyncio logs "exception was never retrieved" for a task whose end nobody looks at.
-    if not task.cancelled():
-        task.exception()
+    if not task.cancelled() and task.exception() is None and discard is not None:
+        discard(task.result())
 
 
 async def resolve(host: str, port: int, *, deadline_s: float) -> tuple[str, ...]:
@@ -149,7 +156,7 @@ async def open_tcp(host: str, port: int, *, deadline_s: float) -> tuple[asyncio.
     for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
         share_s = max(end - loop.time(), 0.01) / left
         try:
-            return await by_deadline(asyncio.open_connection(address, port), deadline_s=share_s)
+            return await by_deadline(asyncio.open_connection(address, port), deadline_s=share_s, discard=_abort)
         except DeadlinePassed:
             reason = f"did not accept a connection within {deadline_s:.3g} s"
             fix = f"Check that a firewall lets this machine reach {host}, port {port}."
@@ -157,6 +164,10 @@ async def open_tcp(host: str, port: int, *, deadline_s: float) -> tuple[asyncio.
             reason = f"cannot be reached: {_words(error)}"
             fix = f"Check that the program runs and listens there: ss -ltn 'sport = :{port}'"
     raise Unreachable("tcp", f"{host}:{port} {reason}", fix)
+
+
+def _abort(opened: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
+    opened[1].transport.abort()
 
 
 def _words(error: OSError) -> str:

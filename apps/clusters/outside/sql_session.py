@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import traceback
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,7 +50,7 @@ class SqlSession:
         addresses = await resolve(target.host, target.port, deadline_s=deadline_s - probe_s)
         try:
             left_s = max(end - loop.time(), 0.01)
-            return cls(await by_deadline(_connect(target, addresses), deadline_s=left_s))
+            return cls(await by_deadline(_connect(target, addresses), deadline_s=left_s, discard=_finish))
         except DeadlinePassed as error:
             if await accepts_tcp(target.host, target.port, deadline_s=probe_s):
                 raise DeadlinePassed(deadline_s) from None
@@ -96,6 +97,10 @@ class SqlSession:
         await self._connection.close()
 
 
+def _finish(connection: psycopg.AsyncConnection[tuple[Any, ...]]) -> None:
+    connection.pgconn.finish()
+
+
 async def _rows_of(cursor: psycopg.AsyncCursor[tuple[Any, ...]]) -> list[dict[str, Any]]:
     if cursor.description is None:
         return []
@@ -116,7 +121,7 @@ async def _connect_with(
     target: SqlTarget, addresses: tuple[str, ...], *, sslmode: str
 ) -> psycopg.AsyncConnection[tuple[Any, ...]]:
     # prepare_threshold: the sixth identical SHOW would be prepared, which pgpool passes on to PostgreSQL.
-    return await psycopg.AsyncConnection.connect(
+    attempt = psycopg.AsyncConnection.connect(
         autocommit=True,
         prepare_threshold=None,
         host=",".join([target.host] * len(addresses)),
@@ -132,3 +137,9 @@ async def _connect_with(
         gssencmode="disable",
         application_name="lifeguard",
     )
+    try:
+        return await attempt
+    except BaseException as error:
+        # The frames of an attempt cut off hold its socket: whoever keeps the error would keep a child of pgpool busy.
+        traceback.clear_frames(error.__traceback__)
+        raise
