@@ -7,74 +7,27 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.control import (
-    backend_operations,
-    debt_settlement,
-    presence,
-    rollout_actions,
-    rollout_rows,
-    rollouts,
-    weight_change,
-)
-from apps.clusters.models import InstanceLatest, PgpoolInstance, RevisionDebt, Rollout
+from apps.clusters.control import backend_operations, debt_settlement, rollouts, weight_change
+from apps.clusters.models import Rollout
 from apps.clusters.queries import debts as debt_queries
-from tests.clusters.rollout_scene import NOW, Clock, Scene, conf_text, scene
+from tests.clusters.owing import LATER, NEW_TEXT, OLD_TEXT, OWE, away, back, debt_of, owed, owing, settled
+from tests.clusters.rollout_scene import NOW, Clock, Scene, conf_text
 
 pytestmark = pytest.mark.django_db
 
-OLD_TEXT = conf_text()
-NEW_TEXT = conf_text(weights=("0", "1", "3"))
 NEWER = {"0": 1, "1": 1, "2": 1}
 NEWER_TEXT = conf_text(weights=("1", "1", "1"))
-OWE = {"strategy": "all_at_once", "absent": "owe"}
-LATER = NOW + timedelta(minutes=10)
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fake answers at once or never; and no lease ends but by the test."""
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
-    monkeypatch.setattr(presence, "DEADLINE_S", 1.0)
 
 
 @pytest.fixture
-def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
+def acme(db: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    with owing(tmp_path, settings, monkeypatch) as found:
         yield found
-
-
-def away(acme: Scene, number: int = 1) -> None:
-    """Nobody listens there, as where a pgpool is stopped."""
-    PgpoolInstance.objects.filter(pk=acme.instances[number].pk).update(port=1 + number, pcp_port=1)
-
-
-def back(acme: Scene, number: int = 1) -> None:
-    """It answers, and the poller has seen it."""
-    pgpool, instance = acme.pgpools[number], acme.instances[number]
-    PgpoolInstance.objects.filter(pk=instance.pk).update(port=pgpool.port, pcp_port=pgpool.pcp_port)
-    seen = {"polled_at": LATER, "answered_at": LATER, "state": "answering", "state_since": LATER}
-    InstanceLatest.objects.update_or_create(instance=instance, defaults=seen)
-
-
-def owed(acme: Scene, weights: object = None) -> Rollout:
-    """A rollout that went to pgpool-1, while pgpool-2 was away."""
-    away(acme)
-    return acme.advance(acme.request(weights, plan=OWE) if weights else acme.request(plan=OWE))
-
-
-def settled(acme: Scene, *, now: datetime = LATER) -> Rollout:
-    debt_settlement.settle_returned(now=now)
-    return acme.advance(acme.cluster.rollouts.latest("pk"))
 
 
 def rolled_back(acme: Scene, rollout: Rollout, *, now: datetime = LATER) -> Rollout:
     rollback = rollouts.request_rollback(caller=acme.caller, rollout=rollout, now=now)
     return acme.advance(rollback, clock=Clock(now=now))
-
-
-def debt_of(rollout: Rollout) -> RevisionDebt:
-    return RevisionDebt.objects.get(step__rollout=rollout)
 
 
 def test_a_rollback_that_puts_nothing_back_leaves_the_debt(acme: Scene) -> None:

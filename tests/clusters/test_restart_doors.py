@@ -12,8 +12,8 @@ from apps.clusters.models import PendingRestart, PgpoolInstance, RollingRestart
 from apps.clusters.registry.registry_export import export_yaml
 from controlplane.environment import RestartCommand
 from tests.clusters.callers_at_doors import browser, script
+from tests.clusters.restart_scene import COMMAND, advance, allow, request
 from tests.clusters.rollout_scene import NOW, Scene, scene
-from tests.clusters.test_rolling_restarts import COMMAND, advance, allow, request
 from tests.fake_show import FakeClient
 
 pytestmark = pytest.mark.django_db

@@ -1,7 +1,7 @@
-"""Rolling restarts: one pgpool after the other, seen to be another run, read back; any worker goes on from the rows."""
+"""Rolling restarts: one pgpool after the other, seen to be another run, and read back."""
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from apps.accounts.models import AuditEntry
-from apps.clusters.control import backend_operations, restart_rows, restart_steps, restarts, writes_switch
+from apps.clusters.control import backend_operations, restart_steps, restarts, writes_switch
 from apps.clusters.control.parameter_change import Wish, request_change
 from apps.clusters.control.restart_rows import RestartRunning
 from apps.clusters.control.restarts import RestartInvalid, RestartRefused
@@ -27,26 +27,27 @@ from apps.clusters.registry import instance_changes
 from apps.clusters.registry.registry_locks import RegistryConflict
 from controlplane.environment import RestartCommand
 from tests.clusters.callers_at_doors import member
-from tests.clusters.rollout_scene import NOW, Clock, Killed, Scene, scene
+from tests.clusters.restart_scene import (
+    COMMAND,
+    advance,
+    allow,
+    counts,
+    request,
+    restarting,
+    states,
+    steps,
+    until_it_ends,
+)
+from tests.clusters.rollout_scene import NOW, Clock, Scene
 
 pytestmark = pytest.mark.django_db
 
 State = RollingRestart.State
-# The fake restarts when it is connected to next.
-COMMAND = ("/bin/sh", "-c", 'echo restarting; touch "$0.restart"', "{path}")
 
 
 @pytest.fixture
 def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    """Two pgpools whose files say max_pool = 8, and which use 4 until they are restarted."""
-    settings.RESTART_COMMANDS = [RestartCommand("acme", "fake", COMMAND)]
-    with scene(tmp_path, settings, pgpools=2) as found:
-        found.cluster.instances.update(restart_command="fake")
-        for pgpool, conf, instance in zip(found.pgpools, found.confs, found.instances, strict=True):
-            conf.write_text(f"{conf.read_text()}max_pool = 8\n")
-            pgpool.values["max_pool"] = "4"
-            pgpool.kept_on_reload = {"max_pool"}
-            PendingRestart.objects.create(instance=instance, name="max_pool", wanted="8", running="4", since=NOW)
+    with restarting(tmp_path, settings) as found:
         yield found
 
 
@@ -56,54 +57,6 @@ def roll_out(acme: Scene) -> None:
     rollout = request_change(caller=acme.caller, cluster=acme.cluster, wish=wish, now=NOW)
     assert acme.advance(rollout).state == "verified"
     assert PendingRestart.objects.count() == 2
-
-
-def request(acme: Scene, *names: str) -> RollingRestart:
-    return restarts.request(caller=acme.caller, cluster=acme.cluster, names=names or None, note="max_pool", now=NOW)
-
-
-def advance(
-    restart: RollingRestart, *, now: datetime = NOW, holder: str = "worker", step_s: float = 0
-) -> RollingRestart:
-    """step_s: how far the clock goes with every look at it, where something is waited for in vain."""
-    clock = Clock(now=now, step_s=step_s)
-    restart_steps.advance(restart_id=restart.pk, holder=holder, clock=clock, sleep=clock.sleep)
-    restart.refresh_from_db()
-    return restart
-
-
-def until_it_ends(restart: RollingRestart, clock: Clock, *, ticks: int = 200) -> RollingRestart:
-    """With a tick of beat every two seconds."""
-    for _ in range(ticks):
-        restart_steps.advance(restart_id=restart.pk, holder="worker", clock=clock, sleep=clock.sleep)
-        restart.refresh_from_db()
-        if restart.state != State.RUNNING:
-            break
-        clock.sleep(2)
-    return restart
-
-
-def ordered(restart: RollingRestart, acme: Scene, **more: Any) -> None:
-    """pgpool-1 was told to restart, and then all workers were killed."""
-    ready = restart_steps.restart_checks.prepare(acme.cluster, acme.instances[0])
-    row = {"state": "ordered", "attempts": 1, "ordered_at": NOW, "answered_at": NOW, "before": ready.before}
-    restart.steps.filter(position=0).update(**row, receipt={"checked": ready.checked}, **more)
-
-
-def steps(restart: RollingRestart) -> list[RestartStep]:
-    return list(restart.steps.order_by("position"))
-
-
-def states(restart: RollingRestart) -> list[str]:
-    return [step.state for step in steps(restart)]
-
-
-def counts(acme: Scene) -> list[int]:
-    return [pgpool.restart_count for pgpool in acme.pgpools]
-
-
-def allow(settings: Any, script: str) -> None:
-    settings.RESTART_COMMANDS = [RestartCommand(None, "fake", ("/bin/sh", "-c", script, "{path}"))]
 
 
 def test_every_pgpool_that_waits_is_restarted_and_read_back(acme: Scene) -> None:
@@ -229,124 +182,6 @@ def test_another_pgpool_that_goes_away_meanwhile_stops_it(acme: Scene) -> None:
     assert "pgpool-2 does not answer, so nothing is restarted" in restart.outcome
 
 
-@pytest.mark.parametrize("look", [1, 2, 3, 4, 5, 6, 8, 10])
-def test_a_worker_killed_anywhere_restarts_none_twice(acme: Scene, look: int) -> None:
-    restart = request(acme)
-    clock = Clock(step_s=0, killed_at=look)
-    with pytest.raises(Killed):
-        restart_steps.advance(restart_id=restart.pk, holder="dies", clock=clock, sleep=clock.sleep)
-    assert advance(restart, holder="next").state == State.RUNNING  # the lease is another one's
-    RollingRestart.objects.update(lease_expires_at=None)
-
-    assert advance(restart, holder="next").state == State.DONE, restart.outcome
-    assert counts(acme) == [1, 1]
-
-
-def test_an_order_that_may_not_have_been_begun_is_given_once_more(acme: Scene) -> None:
-    restart = request(acme, "pgpool-1")
-    ordered(restart, acme)
-
-    advance(restart, now=NOW + restart_rows.ORDER_UNKNOWN_FOR - timedelta(seconds=1))
-    assert (restart.state, counts(acme)) == (State.RUNNING, [0, 0])
-    advance(restart, now=NOW + restart_rows.ORDER_UNKNOWN_FOR)
-
-    assert (restart.state, counts(acme)) == (State.DONE, [1, 0])
-    assert steps(restart)[0].attempts == 2
-
-
-@pytest.mark.parametrize(
-    "found",
-    [
-        {},
-        {"ended_at": NOW},
-        {"way": "hand"},
-        {"attempts": 2},
-        {"state": "restarted", "returned_at": NOW},
-        {"state": "restarted", "returned_at": NOW, "serves_at": NOW},
-    ],
-    ids=["unknown", "ended", "by hand", "ordered twice", "restarted", "serves"],
-)
-def test_workers_that_come_back_late_look_before_they_order_again_or_give_up(
-    acme: Scene, found: dict[str, Any]
-) -> None:
-    restart = request(acme, "pgpool-1")
-    ordered(restart, acme)
-    restart.steps.update(**found)
-    acme.pgpools[0].restart()
-
-    advance(restart, now=NOW + timedelta(days=8))
-
-    assert (restart.state, counts(acme)) == (State.DONE, [1, 0]), restart.outcome
-
-
-def test_late_workers_give_up_what_is_still_the_same(acme: Scene) -> None:
-    restart = request(acme, "pgpool-1")
-    ordered(restart, acme, ended_at=NOW)
-
-    advance(restart, now=NOW + timedelta(hours=1))
-
-    assert (restart.state, counts(acme)) == (State.FAILED, [0, 0])
-    assert "the same pgpool still runs there" in restart.outcome
-
-
-def test_a_pgpool_that_is_starting_is_not_told_again(acme: Scene) -> None:
-    """It may look for its primary for minutes, and nobody knows what came of the command."""
-    restart = request(acme, "pgpool-1")
-    ordered(restart, acme)
-    acme.pgpools[0].mode = "refuse"
-    at = NOW + restart_rows.ORDER_UNKNOWN_FOR + timedelta(seconds=5)
-    later = at + restart_rows.RETURNS_WITHIN
-
-    advance(restart, now=at)
-    assert (steps(restart)[0].silent_at, steps(restart)[0].attempts) == (at, 1)
-    advance(restart, now=later - timedelta(seconds=20))
-    assert (restart.state, steps(restart)[0].attempts) == (State.RUNNING, 1)
-    acme.pgpools[0].mode = "ok"
-    acme.pgpools[0].restart()
-    advance(restart, now=later - timedelta(seconds=10))
-
-    assert (restart.state, counts(acme)) == (State.DONE, [1, 0]), restart.outcome
-
-
-def test_a_pgpool_that_stays_away_is_told_once_more(acme: Scene) -> None:
-    restart = request(acme, "pgpool-1")
-    ordered(restart, acme, silent_at=NOW)
-    acme.pgpools[0].mode = "refuse"
-
-    advance(restart, now=NOW + restart_rows.RETURNS_WITHIN)
-
-    assert steps(restart)[0].attempts == 2
-
-
-def test_a_worker_is_free_for_rollouts_while_a_pgpool_takes_long(acme: Scene, settings: Any) -> None:
-    allow(settings, "true")
-    restart, clock = request(acme), Clock(step_s=0.1)
-
-    restart_steps.advance(restart_id=restart.pk, holder="worker", clock=clock, sleep=clock.sleep)
-
-    restart.refresh_from_db()
-    assert (restart.state, states(restart), restart.lease_holder) == (State.RUNNING, ["ordered", "pending"], "")
-    assert restart.next_look_at is not None
-    assert restart.next_look_at > clock.now
-    assert NOW + timedelta(seconds=10) < clock.now < NOW + timedelta(seconds=20)
-    assert restart_rows.due_restart_ids(now=clock.now) == []
-    assert restart_rows.due_restart_ids(now=clock.now + timedelta(seconds=2)) == [restart.pk]
-
-
-def test_a_worker_that_takes_over_has_time_to_read_back(acme: Scene) -> None:
-    restart = request(acme, "pgpool-1")
-    ordered(restart, acme)
-    acme.pgpools[0].unknown = {"max_pool"}  # not in use yet
-    acme.pgpools[0].restart()
-    restart.steps.update(state="restarted", returned_at=NOW, serves_at=NOW)
-    taken_over = NOW + restart_rows.LEASE + timedelta(seconds=5)
-
-    assert advance(restart, now=taken_over).state == State.RUNNING
-    acme.pgpools[0].unknown = set()
-    acme.pgpools[0].restart()
-    assert advance(restart, now=taken_over + timedelta(seconds=5)).state == State.DONE, restart.outcome
-
-
 def test_by_hand_it_says_when_and_sees_it(acme: Scene) -> None:
     acme.cluster.instances.update(restart_command="")
     restart = advance(request(acme, "pgpool-2"))
@@ -468,11 +303,3 @@ def test_odd_names_are_refused_by_field(acme: Scene, names: list[str], said: str
         restarts.request(caller=acme.caller, cluster=acme.cluster, names=names, now=NOW)
 
     assert caught.value.field == "instances"
-
-
-def test_a_lease_is_taken_by_one_worker(acme: Scene) -> None:
-    restart = request(acme)
-
-    assert restart_rows.take_lease(restart.pk, "one")
-    assert not restart_rows.take_lease(restart.pk, "two")
-    assert restart_rows.due_restart_ids(now=NOW) == []
