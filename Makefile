@@ -49,6 +49,7 @@ bench: setup-tests ## measure rollout, detection and overhead on the running dem
 	@$(PYTHON) -m deploy.bench
 
 bench-many: setup-tests ## measure rollouts to many pgpools at once (100, or PGPOOLS=20), in demos of its own
+	@$(PYTHON) -m deploy.bench.simulated $(if $(PGPOOLS),--pgpools $(PGPOOLS))
 	@$(PYTHON) -m deploy.bench.many $(if $(PGPOOLS),--pgpools $(PGPOOLS))
 
 chaos: setup-tests ## kill programs of the running demo amid 300 rollouts, and look what every pgpool runs
