@@ -98,6 +98,26 @@ def test_weights_are_held_against_the_revision_in_force(polled: Cluster, asked: 
     assert finding["message"] == "pgpool-2 runs pg2 25 %, pg3 75 %; revision 1 says pg2 50 %, pg3 50 %."
 
 
+@pytest.mark.parametrize("has_revision", [False, True])
+def test_only_weights_that_differ_are_marked(
+    polled: Cluster, asked: Callable[..., Any], client_for: Callable[..., Client], has_revision: bool
+) -> None:
+    """The primary has weight 0 on both sides of the ≠, and nothing differs there."""
+    if has_revision:
+        by_node = {str(node_id): share * 1000 for node_id, share in WEIGHTS.items()}
+        weights = dict.fromkeys(["pgpool-1", "pgpool-2"], by_node)
+        ConfigRevision.objects.create(cluster=polled, number=1, origin="edit", weights=weights, author_name="Ann")
+    of("pgpool-2", 1).update(lb_weight=0.5)
+    of("pgpool-2", 2).update(lb_weight=0.5)
+
+    marked = {(each["instance"], each["node_id"]): each["disputed"] for each in asked()["cells"] if each["disputed"]}
+
+    assert marked == {("pgpool-2", 1): ["weight"], ("pgpool-2", 2): ["weight"]}
+    page = text_of_page(client_for("viewer").get(PAGE))
+    assert page.count("≠ 50.0 %") == 2
+    assert "≠ 0.0 %" not in page
+
+
 def test_figures_that_were_not_told_lately_are_no_ground_for_a_finding(
     polled: Cluster, asked: Callable[..., Any]
 ) -> None:

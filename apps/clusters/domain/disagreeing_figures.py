@@ -28,6 +28,7 @@ def weights(seen: Seen) -> Iterator[Finding]:
                 remedy="Roll the wanted weights out again on the Weights page, or start from the live files there.",
                 field="weight",
                 pgpools=(pgpool,),
+                node_ids=tuple(off),
             )
 
 
@@ -36,8 +37,9 @@ def _unexplained(known: Mapping[str, Mapping[int, float]]) -> Iterator[Finding]:
     if not known:
         return
     first, *rest = known
-    others = [name for name in rest if not _is_same(known[first], known[name])]
+    others = [name for name in rest if _different(known[first], known[name])]
     if others:
+        off = {node_id for name in others for node_id in _different(known[first], known[name])}
         yield Finding(
             about="weights",
             who_is_wrong=NOBODY_KNOWS,
@@ -46,6 +48,7 @@ def _unexplained(known: Mapping[str, Mapping[int, float]]) -> Iterator[Finding]:
             remedy="Start a rollout on the Weights page: then it is on record which weights are wanted.",
             field="weight",
             pgpools=tuple(others),
+            node_ids=tuple(sorted(off)),
         )
 
 
@@ -56,8 +59,10 @@ def _shares(seen: Seen, pgpool: str) -> dict[int, float]:
     return found if len(found) == len(views) else {}
 
 
-def _is_same(one: Mapping[int, float], other: Mapping[int, float]) -> bool:
-    return one.keys() == other.keys() and all(abs(one[n] - other[n]) <= SHARE_DIGITS for n in one)
+def _different(one: Mapping[int, float], other: Mapping[int, float]) -> list[int]:
+    """Backends whose shares are not alike, or of which only one of them tells."""
+    shared = one.keys() & other.keys()
+    return sorted({n for n in shared if abs(one[n] - other[n]) > SHARE_DIGITS} | (one.keys() ^ other.keys()))
 
 
 def delays(seen: Seen) -> Iterator[Finding]:

@@ -90,6 +90,7 @@ def _no_primary(seen: Seen) -> Iterator[Finding]:
             remedy="Ask the backends themselves: SELECT pg_is_in_recovery() is false on the primary only.",
             field="role",
             pgpools=tuple(sorted(named)),
+            node_ids=tuple(sorted(set(named.values()))),
         )
 
 

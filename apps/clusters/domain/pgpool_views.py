@@ -57,7 +57,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Finding:
-    """One disagreement. pgpools: those that are off; node_id None: it is about no single backend."""
+    """One disagreement. pgpools: those that are off; node_id None: it is about no single backend.
+
+    node_ids: the backends that it is about, where that is neither one nor all of them.
+    """
 
     about: str
     who_is_wrong: str
@@ -66,6 +69,13 @@ class Finding:
     field: Field
     node_id: int | None = None
     pgpools: tuple[str, ...] = ()
+    node_ids: tuple[int, ...] = ()
+
+    def is_about(self, pgpool: str, node_id: int) -> bool:
+        """Whether this pgpool's view of this backend is what it is about."""
+        if pgpool not in self.pgpools:
+            return False
+        return node_id in self.node_ids if self.node_ids else self.node_id in (None, node_id)
 
 
 @dataclass(frozen=True)

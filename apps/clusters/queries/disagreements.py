@@ -276,9 +276,7 @@ def _cell(
         "seen_at": node.seen_at if node else None,
         "is_current": is_current,
         "figures_are_current": is_current and node is not None and _has_current_figures(node, now),
-        "disputed": sorted(
-            {f.field for f in found if name in f.pgpools and f.node_id in (None, node_id) and f.field != "watchdog"}
-        ),
+        "disputed": sorted({each.field for each in found if each.is_about(name, node_id) and each.field != "watchdog"}),
     }
 
 

@@ -136,6 +136,16 @@ def test_what_is_off_is_said_with_who_is_wrong_and_what_to_do(
     assert remedy in finding.remedy
 
 
+def test_a_finding_about_weights_names_the_backends_that_differ() -> None:
+    differing = views(view("pgpool-2", 1, weight_share=0.75), view("pgpool-2", 2, weight_share=0.25))
+
+    for wanted in (None, Wanted(7, dict.fromkeys(PGPOOLS, SHARES))):
+        finding = only(find(Seen(differing, truths(), wanted)))
+        assert finding.node_ids == (1, 2)
+        assert [finding.is_about("pgpool-2", node_id) for node_id in range(3)] == [False, True, True]
+        assert not finding.is_about("pgpool-1", 1)
+
+
 def test_a_promotion_that_one_pgpool_has_not_seen_is_one_finding_about_the_primary() -> None:
     found = find(Seen([*views()[:3], *promoted("pgpool-2")], PROMOTED))
 
