@@ -1,6 +1,6 @@
 """One backend by page and by REST: what is seen, what is refused and why, and who may do what."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +146,52 @@ def test_a_page_that_refuses_says_why_and_has_no_button(acme: Scene) -> None:
     assert posted.status_code == 409
     assert "pg1 is the primary" in posted.content.decode()
     assert 'type="submit">Detach' not in posted.content.decode()
+
+
+def take_weight_from_pg2(acme: Scene) -> str:
+    for conf in acme.confs:
+        conf.write_text(conf.read_text().replace("backend_weight1 = 1", "backend_weight1 = 0"))
+    return "No other backend has a weight at pgpool-1"
+
+
+def edit_by_hand(acme: Scene) -> str:
+    acme.edit_by_hand()
+    return "The pgpool.conf of pgpool-2 was changed outside Lifeguard."
+
+
+def begin_a_rollout(acme: Scene) -> str:
+    return f"Rollout {acme.request().pk} of this cluster is still running."
+
+
+def hide_a_file(acme: Scene) -> str:
+    acme.confs[1].unlink()
+    return "pgpool-2: "
+
+
+@pytest.mark.parametrize("stands_in_the_way", [take_weight_from_pg2, edit_by_hand, begin_a_rollout, hide_a_file])
+def test_a_drain_that_would_be_refused_is_not_offered(acme: Scene, stands_in_the_way: Callable[[Scene], str]) -> None:
+    said = stands_in_the_way(acme)
+    operator = browser("operator")
+
+    page = operator.get(f"{PAGE}drain/").content.decode()
+    dry_run = script("admin").post(f"{REST}drain/", {"dry_run": True})
+
+    assert said in page
+    assert "pg3 cannot be drained now." in page
+    assert 'type="submit">Drain' not in page
+    [refusal] = dry_run.json()["refusals"]
+    assert (dry_run.status_code, refusal.startswith(said)) == (200, True)
+    assert operator.post(f"{PAGE}drain/", {"wait_minutes": "30"}).status_code == 409
+    assert not BackendOperation.objects.exists()
+
+
+def test_an_operation_is_not_offered_while_another_one_is_under_way(acme: Scene) -> None:
+    request(acme, "detach")
+
+    page = browser("operator").get("/o/acme/clusters/orders/backends/1/detach/").content.decode()
+
+    assert "Detach of pg3 is under way" in page
+    assert 'type="submit">Detach' not in page
 
 
 def test_a_field_that_is_wrong_is_marked(acme: Scene) -> None:

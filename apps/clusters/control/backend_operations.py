@@ -20,6 +20,7 @@ from apps.clusters.control import (
 from apps.clusters.control.backend_survey import assessed
 from apps.clusters.domain.backend_risk import Assessment
 from apps.clusters.domain.rollout_waves import ONE_BY_ONE
+from apps.clusters.domain.weights import WeightError
 from apps.clusters.models import Backend, BackendOperation, BackendOperationStep, Cluster, PgpoolInstance, Rollout
 
 DEFAULT_WAIT_S = 1800
@@ -46,10 +47,36 @@ class OperationInvalid(ValueError):
 
 
 def risk_of(*, cluster: Cluster, backend: Backend, kind: str) -> Assessment:
-    """What is said before: whether it may be done, and what it would do. Asks every server of the cluster."""
+    """What is said before: whether it may be done, and what it would do. Asks every server of the cluster.
+
+    What request would refuse as things stand is said here; for a drain every pgpool.conf is read.
+    """
+    found = _assessed(cluster, backend, kind)
+    if found.refusals or found.settled:
+        return found
+    return Assessment(tuple(_in_the_way(cluster, backend, kind)), found.risks)
+
+
+def _assessed(cluster: Cluster, backend: Backend, kind: str) -> Assessment:
     found = assessed(cluster=cluster, kind=kind, node_id=backend.node_id)
-    refusals = [*_not_steered(cluster), *found.refusals]
-    return Assessment(tuple(refusals), found.risks, found.settled)
+    return Assessment((*_not_steered(cluster), *found.refusals), found.risks, found.settled)
+
+
+def _in_the_way(cluster: Cluster, backend: Backend, kind: str) -> Sequence[str]:
+    """What is under way, or why the weights cannot be taken to 0."""
+    try:
+        rollout_rows.refuse_unless_free(cluster)
+        if kind == Kind.DRAIN:
+            weight_change.preview(cluster=cluster, per_instance=_weights_without(cluster, backend))
+    except (
+        OperationRefused,
+        rollout_rows.RolloutRunning,
+        weight_change.BaseChanged,
+        revisions.WeightsRefused,
+        WeightError,
+    ) as error:
+        return (str(error),)
+    return ()
 
 
 def request(
@@ -70,7 +97,7 @@ def request(
     _check(reason, wait_limit_s)
     writes.refuse_unless_allowed(cluster)
     backend_operation_rows.refuse_running(cluster)
-    risk = risk_of(cluster=cluster, backend=backend, kind=kind)
+    risk = _assessed(cluster, backend, kind)
     if refusals := [each for each in (*risk.refusals, risk.settled) if each]:
         raise OperationRefused(*refusals)
     with rollout_rows.one_at_a_time(cluster), transaction.atomic():
@@ -177,18 +204,22 @@ def _not_steered(cluster: Cluster) -> Sequence[str]:
 
 def _to_zero(caller: Caller, cluster: Cluster, backend: Backend, now: datetime) -> Rollout:
     """An ordinary rollout of the weights that stand there, or are owed there, without this backend's."""
-    instances = revisions.writable_instances(cluster)
-    wanted = {
-        config.instance.name: _without(revisions.weights_of(config.conf), config.instance, backend)
-        for config in live_configs.read(cluster, instances, ONE_BY_ONE)
-    }
     return weight_change.request_weights(
         caller=caller,
         cluster=cluster,
-        per_instance=wanted,
+        per_instance=_weights_without(cluster, backend),
         note=f"drain of {backend.shown_name}"[: weight_change.LONGEST_NOTE],
         now=now,
     )
+
+
+def _weights_without(cluster: Cluster, backend: Backend) -> dict[str, dict[str, float]]:
+    """Pgpool name -> node_id -> weight. Raises OperationRefused, or what live_configs.read raises."""
+    instances = revisions.writable_instances(cluster)
+    return {
+        config.instance.name: _without(revisions.weights_of(config.conf), config.instance, backend)
+        for config in live_configs.read(cluster, instances, ONE_BY_ONE)
+    }
 
 
 def _without(weights: Mapping[int, float], instance: PgpoolInstance, backend: Backend) -> dict[str, float]:
