@@ -56,7 +56,11 @@ def cluster(place: dict[str, Any]) -> Cluster:
 
 def test_a_survey_is_asked_for_carried_out_and_shown(cluster: Cluster, place: dict[str, Any]) -> None:
     asker = script("admin")
-    assert asker.get(REST).json() == {"latest": None, "shown": None}
+    assert asker.get(REST).json() == {
+        "latest": None, "shown": None, "verdict": "not_read", "databases": [],
+        "sentence": "The functions of Orders have not been read yet.",
+        "reading": "Not read yet: nobody has asked for a survey.",
+    }  # fmt: skip
     viewer, address = browser("viewer"), "/o/acme/clusters/orders/functions/"
     assert "have not been read yet" in viewer.get(address).content.decode()
 
@@ -73,7 +77,10 @@ def test_a_survey_is_asked_for_carried_out_and_shown(cluster: Cluster, place: di
     items = shown["result"]["write_function_list"].split(",")
     assert {"logs", "survey[.]asks", "nextval", "pg_advisory_lock"} <= set(items)
     assert not {"plain", "random", "now"} & set(items)
-    assert "ALTER FUNCTION survey.logs() VOLATILE;" in viewer.get(address).content.decode()
+    page = viewer.get(address).content.decode()
+    assert "ALTER FUNCTION survey.logs() VOLATILE;" in page
+    assert f"Read {shown['result']['read']} functions of {place['dbname']}." in page
+    assert 'data-marks="wrong"' in page
 
 
 def test_a_database_that_cannot_be_read_is_told(cluster: Cluster) -> None:
@@ -81,10 +88,59 @@ def test_a_database_that_cannot_be_read_is_told(cluster: Cluster) -> None:
     asker.post(f"{REST}survey/", {"database": "nowhere"})
     function_survey.carry_out(survey_id=function_survey.due_survey_ids()[0], holder="worker", now=timezone.now())
 
-    latest = asker.get(REST).json()["latest"]
-    assert (latest["state"], "nowhere" in latest["error"]) == ("failed", True)
+    found = asker.get(REST).json()
+    assert (found["latest"]["state"], "nowhere" in found["latest"]["error"]) == ("failed", True)
+    assert (found["verdict"], found["shown"]) == ("not_read", None)
+    assert found["reading"] == f"Not read yet: nowhere could not be read. {found['latest']['error']}"
     page = browser("viewer").get("/o/acme/clusters/orders/functions/now/").content.decode()
     assert "The functions of nowhere could not be read." in page
+    assert "The functions of Orders have not been read yet." in page
+    assert "marked wrong." not in page
+
+
+def surveyed(cluster: Cluster, database: str, *, read: int, unreadable: int = 0) -> None:
+    finding = {"kind": "unreadable", "schema": "public", "name": "c", "arguments": "", "language": "c",
+               "volatility": "STABLE", "why": "written in c", "remedy": ""}  # fmt: skip
+    FunctionSurvey.objects.create(
+        cluster=cluster, database=database, state="done", requested_by_name="Ann", requested_at=timezone.now(),
+        finished_at=timezone.now(), backend_name="pg2",
+        result={"read": read, "findings": [finding] * unreadable, "write_function_list": None,
+                "read_only_function_list": "", "unlisted": []},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("read", "unreadable", "verdict"), [(0, 0, "nothing_to_mark"), (3, 3, "unclear"), (3, 1, "unclear")]
+)
+def test_no_function_is_said_to_be_marked_right_that_was_not_read(
+    cluster: Cluster, read: int, unreadable: int, verdict: str
+) -> None:
+    surveyed(cluster, "shop", read=read, unreadable=unreadable)
+
+    found = script("admin").get(REST).json()
+
+    assert found["verdict"] == verdict
+    page = browser("viewer").get("/o/acme/clusters/orders/functions/").content.decode()
+    assert found["sentence"] in page
+    assert "is right to go by the catalog" not in page
+
+
+def test_what_was_read_is_told_of_every_database(cluster: Cluster) -> None:
+    surveyed(cluster, "shop", read=200)
+    surveyed(cluster, "stock", read=9)
+    surveyed(cluster, "shop", read=205)
+
+    found = script("admin").get(REST).json()
+
+    assert (found["verdict"], found["reading"]) == ("right", "Read 214 functions of 2 databases.")
+    assert [(one["database"], one["read"], one["backend"]) for one in found["databases"]] == [
+        ("shop", 205, "pg2"),
+        ("stock", 9, "pg2"),
+    ]
+    page = browser("viewer").get("/o/acme/clusters/orders/functions/").content.decode()
+    assert "no function of shop is marked wrong" in page
+    assert "What is said here is of shop alone." in page
+    assert "stock (9 functions on pg2" in page
 
 
 def test_another_worker_goes_on_where_one_died(cluster: Cluster, place: dict[str, Any]) -> None:

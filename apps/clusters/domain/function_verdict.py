@@ -1,0 +1,35 @@
+"""What a reading of functions allows to say of how they are marked; without a reading, nothing is said."""
+
+from enum import StrEnum
+
+
+class Marks(StrEnum):
+    NOT_READ = "not_read"
+    NOTHING_TO_MARK = "nothing_to_mark"  # the database holds no functions of its own
+    UNCLEAR = "unclear"  # some could not be read, and of the others none is marked wrong
+    RIGHT = "right"
+    WRONG = "wrong"
+
+
+def marks(*, read: int, unreadable: int, is_list_proposed: bool) -> Marks:
+    """Of one reading. read: functions that were looked at, unreadable ones among them."""
+    if is_list_proposed:
+        return Marks.WRONG
+    if not read:
+        return Marks.NOTHING_TO_MARK
+    return Marks.UNCLEAR if unreadable else Marks.RIGHT
+
+
+def sentence(verdict: Marks, database: str, *, read: int, unreadable: int) -> str:
+    """The verdict in words; verdict is that of a reading."""
+    if verdict == Marks.WRONG:
+        return f"Some functions of {database} are not marked as what they do."
+    if verdict == Marks.NOTHING_TO_MARK:
+        return f"{database} holds no functions of its own, so none can be marked wrong there."
+    if verdict == Marks.UNCLEAR and unreadable == read:
+        return f"No function of {database} could be read, of {read}: nobody can say how they should be marked."
+    if verdict == Marks.UNCLEAR:
+        return (
+            f"No function of {database} that could be read is marked wrong; {unreadable} of {read} could not be read."
+        )
+    return f"pgpool is right to go by the catalog: no function of {database} is marked wrong."
