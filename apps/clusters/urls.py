@@ -103,6 +103,9 @@ urlpatterns = [
     path("clusters/<slug:slug>/draft/", drafts.draft_page, name="cluster-draft"),
     path("clusters/<slug:slug>/draft/parameter/", drafts.draft_parameter, name="cluster-draft-parameter"),
     path("clusters/<slug:slug>/draft/weights/", drafts.draft_weights, name="cluster-draft-weights"),
+    path(
+        "clusters/<slug:slug>/draft/weights-each/", weights_each.draft_weights_each, name="cluster-draft-weights-each"
+    ),
     path("clusters/<slug:slug>/draft/drop/", drafts.draft_drop, name="cluster-draft-drop"),
     path("clusters/<slug:slug>/draft/discard/", drafts.draft_discard, name="cluster-draft-discard"),
     path("clusters/<slug:slug>/draft/looked-at/", drafts.draft_looked_at, name="cluster-draft-looked-at"),

@@ -147,6 +147,66 @@ def test_the_page_tells_what_came_in_and_rolls_out_only_what_it_showed(acme: Sce
     )
 
 
+OWN = {"pgpool-1": {"0": 0, "1": 9, "2": 1}, "pgpool-2": {"0": 0, "1": 1, "2": 9}}
+
+
+def test_weights_of_each_pgpool_go_out_with_parameters_as_one_revision(acme: Scene, asker: APIClient) -> None:
+    changed(asker, {"parameters": {"max_pool": "8"}, "weights_per_instance": OWN})
+
+    body = asker.get(REST).json()
+    assert (body["count"], body["weights"]) == (3, None)
+    assert {one["instance"]: one["weights"] for one in body["own_weights"]} == OWN
+    assert body["own_weights"][0]["text"] == "pg1 0 %, pg2 90 %, pg3 10 %"
+    assert body["own_weights"][0]["changed_by"] == "Operator (token script)"
+    assert [one["parameter"] for one in body["changes"]] == ["max_pool"]
+    assert asker.post(f"{REST}preview/", {}, format="json").json()["ok"]
+
+    rollout = asker.post(f"{REST}rollout/", {}, format="json").json()
+    acme.advance(Rollout.objects.get())
+
+    revision = Rollout.objects.get(pk=rollout["id"]).revision
+    assert (revision.weights, revision.parameter_names) == (OWN, ["max_pool"])
+    assert acme.weights() == [{0: 0, 1: 9, 2: 1}, {0: 0, 1: 1, 2: 9}]
+    assert Rollout.objects.get().state == "verified"
+
+
+def test_weights_of_one_pgpool_leave_the_others_alone_or_go_before_those_for_all(acme: Scene, asker: APIClient) -> None:
+    changed(asker, {"weights_per_instance": {"pgpool-2": OWN["pgpool-2"]}})
+    preview = asker.post(f"{REST}preview/", {}, format="json").json()
+    assert [each["changed_lines"] for each in preview["instances"]] == [0, 1]
+
+    changed(asker, {"weights": NEW_WEIGHTS})
+    asker.post(f"{REST}rollout/", {}, format="json")
+
+    assert Rollout.objects.get().revision.weights == {"pgpool-1": NEW_WEIGHTS, "pgpool-2": OWN["pgpool-2"]}
+
+
+def test_weights_of_single_pgpools_are_let_go_one_by_one_or_all(asker: APIClient) -> None:
+    seen = changed(asker, {"weights": NEW_WEIGHTS, "weights_per_instance": OWN})
+    assert changed(asker, {"weights_per_instance": OWN})["version"] == seen["version"]
+
+    one = changed(asker, {"weights_per_instance": {"pgpool-1": None}})
+    assert [each["instance"] for each in one["own_weights"]] == ["pgpool-2"]
+    dropped = changed(asker, {"drop": [{"parameter": "weights", "instance": "pgpool-2"}]})
+    assert (dropped["own_weights"], dropped["weights"]) == ([], NEW_WEIGHTS)
+    changed(asker, {"weights_per_instance": OWN})
+    assert changed(asker, {"weights_per_instance": None})["own_weights"] == []
+    assert changed(asker, {"weights": None})["count"] == 0
+
+
+def test_weights_beside_parameters_may_differ_per_pgpool_without_a_draft(acme: Scene, asker: APIClient) -> None:
+    address = "/api/v1/clusters/orders/parameters/"
+    body = {"parameters": {"max_pool": "8"}, "weights_per_instance": {"pgpool-1": OWN["pgpool-1"]}}
+
+    assert asker.post(f"{address}preview/", body, format="json").json()["ok"]
+    assert asker.put(address, body, format="json").status_code == 202
+
+    old = {"0": 0, "1": 1, "2": 1}
+    assert Rollout.objects.get().revision.weights == {"pgpool-1": OWN["pgpool-1"], "pgpool-2": old}
+    empty = asker.put(address, {"weights_per_instance": {}}, format="json")
+    assert (empty.status_code, empty.json()["errors"][0]["field"]) == (400, "parameters.parameters")
+
+
 @pytest.mark.parametrize(
     ("body", "field"),
     [
@@ -161,6 +221,10 @@ def test_the_page_tells_what_came_in_and_rolls_out_only_what_it_showed(acme: Sce
         ({"per_instance": {"pgpool-9": {}}}, "parameters.pgpool-9"),
         ({"weights": {"0": 1}}, "weights.1"),
         ({"weights": {"0": 0, "1": 0, "2": 0}}, "weights"),
+        ({"weights_per_instance": [1]}, "weights_per_instance"),
+        ({"weights_per_instance": {"pgpool-9": NEW_WEIGHTS}}, "weights_per_instance.pgpool-9"),
+        ({"weights_per_instance": {"pgpool-1": {"0": 1}}}, "weights_per_instance.pgpool-1.1"),
+        ({"weights_per_instance": {"pgpool-1": {"0": 0, "1": 0, "2": 0}}}, "weights_per_instance.pgpool-1"),
         ({"drop": [{"instance": "pgpool-1"}]}, "drop.0.parameter"),
         ({"base_revision": -1}, "base_revision"),
         ({"base_revision": 7}, "base_revision"),

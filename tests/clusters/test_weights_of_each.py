@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.models import Rollout
+from apps.clusters.models import ConfigDraft, Rollout
 from tests.clusters.callers_at_doors import browser
 from tests.clusters.rollout_scene import Scene, scene
 from tests.clusters.seen_cluster import poll
@@ -67,6 +67,54 @@ def test_a_file_that_was_edited_by_hand_is_told_and_can_be_gone_on_from(pair: Sc
     revision = Rollout.objects.latest("pk").revision
     assert revision.weights["pgpool-2"] == {"0": 0, "1": 1, "2": 9}
     assert "delay_threshold = 5" in revision.files.get(instance_name="pgpool-2").text
+
+
+def test_weights_of_each_are_drafted_shown_and_rolled_out_with_a_parameter(pair: Scene) -> None:
+    operator, draft = browser("operator"), "/o/acme/clusters/orders/draft/"
+    operator.post(f"{draft}weights/", {"weight_0": "0", "weight_1": "50", "weight_2": "50"})
+
+    added = operator.post(f"{draft}weights-each/", fields(pair, ("0", "9", "1"), ("0", "1", "9")))
+    assert (added.status_code, added["Location"]) == (303, draft)
+    assert operator.post(f"{draft}parameter/", {"name": "max_pool", "value": "8"}).status_code == 303
+    page = operator.get(draft).content.decode()
+    assert "Your draft: 3 changes, not rolled out" in page
+    for name, text in (("pgpool-1", "pg1 0 %, pg2 90 %, pg3 10 %"), ("pgpool-2", "pg1 0 %, pg2 10 %, pg3 90 %")):
+        assert f'id="parameter-weights-{name}"' in page
+        assert text in page
+    assert "3 changes not rolled out" in operator.get(PAGE).content.decode()
+    assert not Rollout.objects.exists()
+
+    assert operator.post(f"{draft}roll-out/").status_code == 303
+    revision = Rollout.objects.get().revision
+    assert revision.weights == {"pgpool-1": {"0": 0, "1": 9, "2": 1}, "pgpool-2": {"0": 0, "1": 1, "2": 9}}
+    assert revision.parameter_names == ["max_pool"]
+
+
+def test_drafted_weights_of_one_pgpool_are_undone_alone_and_go_with_weights_for_all(pair: Scene) -> None:
+    operator, draft = browser("operator"), "/o/acme/clusters/orders/draft/"
+    operator.post(f"{draft}weights-each/", fields(pair, ("0", "9", "1"), ("0", "1", "9")))
+
+    operator.post(f"{draft}drop/", {"name": "weights", "instance": "pgpool-1"})
+    page = operator.get(draft).content.decode()
+    assert ('id="parameter-weights-pgpool-1"' in page, 'id="parameter-weights-pgpool-2"' in page) == (False, True)
+    operator.post(f"{draft}weights/", {"weight_0": "0", "weight_1": "50", "weight_2": "50"})
+    page = operator.get(draft).content.decode()
+    assert ('id="parameter-weights"' in page, 'id="parameter-weights-pgpool-2"' in page) == (True, False)
+
+    operator.post(f"{draft}weights-each/", fields(pair, ("0", "1", "1"), ("0", "1", "1")))
+    page = operator.get(draft).content.decode()
+    assert ("Your draft: 1 change," in page, 'id="parameter-weights"' in page) == (True, True)
+
+
+def test_odd_weights_are_not_drafted_and_the_form_starts_a_rollout_still(pair: Scene) -> None:
+    operator, draft = browser("operator"), "/o/acme/clusters/orders/draft/"
+
+    refused = operator.post(f"{draft}weights-each/", fields(pair, ("0", "9", "1"), ("0", "0", "0")))
+
+    assert (refused.status_code, "The weights of pgpool-2" in refused.content.decode()) == (422, True)
+    assert f'<form method="post" action="{PAGE}"' in refused.content.decode()
+    assert not ConfigDraft.objects.exists()
+    assert browser("viewer").post(f"{draft}weights-each/", {}).status_code == 403
 
 
 def test_odd_weights_are_refused_with_pgpool_and_backend_named(pair: Scene) -> None:

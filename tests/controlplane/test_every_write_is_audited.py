@@ -45,6 +45,7 @@ UNAUDITED = {
     ("POST", "cluster-weights-preview"): "a preview stores nothing",
     ("POST", "cluster-draft-parameter"): "a draft is its author's own, and changes nothing",
     ("POST", "cluster-draft-weights"): "a draft is its author's own, and changes nothing",
+    ("POST", "cluster-draft-weights-each"): "a draft is its author's own, and changes nothing",
     ("POST", "cluster-draft-drop"): "a draft is its author's own, and changes nothing",
     ("POST", "cluster-draft-discard"): "a draft is its author's own, and changes nothing",
     ("POST", "cluster-draft-looked-at"): "a draft is its author's own, and changes nothing",

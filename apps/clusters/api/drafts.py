@@ -140,6 +140,8 @@ def _wanted(given: dict[str, Any]) -> DraftChange:
         parameters=given.get("parameters"),
         per_instance=given.get("per_instance"),
         weights=given.get("weights"),
+        weights_per_instance=given.get("weights_per_instance"),
         drops=drops,
+        drops_own_weights="weights_per_instance" in given and given["weights_per_instance"] is None,
         base_revision=given.get("base_revision"),
     )

@@ -248,6 +248,11 @@ class ParametersInput(StrictSerializer):
         required=False, help_text="pgpool name -> {name: value}, which goes before what is for all"
     )
     weights = serializers.JSONField(required=False, help_text='changed along with them, as {"0": 0, "1": 1, "2": 3}')
+    weights_per_instance = serializers.JSONField(
+        required=False,
+        help_text='weights of single pgpools, as {"pgpool-1": {"0": 0, "1": 3, "2": 1}}, which go before those of all; '
+        "pgpools that neither names keep theirs",
+    )
     note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
     base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")
     plan = PlanField()
@@ -283,7 +288,13 @@ class DraftInput(StrictSerializer):
         required=False, help_text="pgpool name -> {name: value}, which goes before what is for all"
     )
     weights = serializers.JSONField(
-        required=False, allow_null=True, help_text='as {"0": 0, "1": 1, "2": 3}; null lets them go'
+        required=False, allow_null=True, help_text='for all, as {"0": 0, "1": 1, "2": 3}; null lets them go'
+    )
+    weights_per_instance = serializers.JSONField(
+        required=False,
+        allow_null=True,
+        help_text='of single pgpools, which go before those for all, as {"pgpool-1": {"0": 0, "1": 3, "2": 1}}; null '
+        "instead of the weights of one lets those go, null alone lets all of them go",
     )
     drop = DroppedInput(many=True, required=False, default=list, help_text="changes to let go, before all others")
     base_revision = serializers.IntegerField(

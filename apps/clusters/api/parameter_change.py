@@ -64,5 +64,6 @@ def _wish(given: dict[str, Any]) -> parameter_change.Wish:
         parameters=given.get("parameters"),
         per_instance=given.get("per_instance"),
         weights=given.get("weights"),
+        weights_per_instance=given.get("weights_per_instance"),
         base=given["base"],
     )

@@ -32,7 +32,7 @@ class Touch:
 
 @dataclass(frozen=True)
 class Draft:
-    """What a draft holds. parameters, per_instance: as parameter_change.Wish has them; weights: None for unchanged.
+    """What a draft holds, as parameter_change.Wish has it. weights: None for unchanged.
 
     base_revision: the latest revision when it was begun, or looked at since. version: another one with every change.
     """
@@ -40,6 +40,7 @@ class Draft:
     parameters: Mapping[str, str | None] = field(default_factory=dict)
     per_instance: Mapping[str, Mapping[str, str | None]] = field(default_factory=dict)
     weights: Mapping[str, float] | None = None
+    weights_per_instance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     base_revision: int = 0
     version: str = NO_VERSION
     begun_at: datetime | None = None
@@ -56,10 +57,11 @@ class Draft:
         found: dict[Place, Any] = {("", name): value for name, value in self.parameters.items()}
         for instance, values in self.per_instance.items():
             found |= {(instance, name): value for name, value in values.items()}
+        found |= {(instance, WEIGHTS): dict(weights) for instance, weights in self.weights_per_instance.items()}
         return found if self.weights is None else {**found, ("", WEIGHTS): dict(self.weights)}
 
     def wish(self, *, base: str = KNOWN) -> Wish:
-        return Wish(self.parameters, self.per_instance, self.weights, base=base)
+        return Wish(self.parameters, self.per_instance, self.weights, self.weights_per_instance, base=base)
 
 
 def find(caller: Caller, cluster: Cluster) -> Draft:
@@ -92,6 +94,7 @@ def store(caller: Caller, cluster: Cluster, before: Draft, after: Draft, *, now:
         "parameters": dict(after.parameters),
         "per_instance": {name: dict(values) for name, values in after.per_instance.items() if values},
         "weights": None if after.weights is None else dict(after.weights),
+        "weights_per_instance": {name: dict(weights) for name, weights in after.weights_per_instance.items()},
         "touches": [[*place, touch.by, touch.at.isoformat()] for place, touch in touches.items()],
     }
     changes = {

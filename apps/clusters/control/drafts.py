@@ -7,7 +7,7 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.accounts.access import Caller
-from apps.clusters.control import draft_rows, parameter_change
+from apps.clusters.control import draft_rows, own_weights, parameter_change
 from apps.clusters.control.draft_rows import WEIGHTS, Draft, Place
 from apps.clusters.control.parameter_change import ChangePreview, ParametersRefused
 from apps.clusters.control.weight_change import KNOWN
@@ -41,14 +41,17 @@ class DraftChanged(Exception):
 class DraftChange:
     """What to do to a draft; what is let go goes first.
 
-    parameters, per_instance, weights: as PUT parameters/ takes them, None to leave them. drops: changes to let go.
-    base_revision: the revision that somebody has looked at, None to leave it.
+    parameters, per_instance, weights, weights_per_instance: as PUT parameters/ takes them, None to leave them; null
+    instead of the weights of one pgpool lets those go. drops: changes to let go; drops_own_weights: the weights of all
+    single pgpools. base_revision: the revision that somebody has looked at, None to leave it.
     """
 
     parameters: object = None
     per_instance: object = None
     weights: object = None
+    weights_per_instance: object = None
     drops: Collection[Place] = ()
+    drops_own_weights: bool = False
     base_revision: int | None = None
 
 
@@ -80,11 +83,24 @@ def put_parameter(
 
 
 def put_weights(*, caller: Caller, cluster: Cluster, weights: Mapping[str, float], now: datetime) -> Draft:
-    return change(caller=caller, cluster=cluster, wanted=DraftChange(weights=weights), now=now)
+    """The same on every pgpool: what was drafted for single ones goes."""
+    wanted = DraftChange(weights=weights, drops_own_weights=True)
+    return change(caller=caller, cluster=cluster, wanted=wanted, now=now)
+
+
+def put_own_weights(
+    *, caller: Caller, cluster: Cluster, weights: Mapping[str, Mapping[str, float]], now: datetime
+) -> Draft:
+    """weights: pgpool name -> node_id -> weight, of all pgpools: what was drafted for all alike goes."""
+    [first, *others] = weights.values()
+    if all(each == first for each in others):
+        return put_weights(caller=caller, cluster=cluster, weights=first, now=now)
+    wanted = DraftChange(weights_per_instance=weights, drops=[("", WEIGHTS)], drops_own_weights=True)
+    return change(caller=caller, cluster=cluster, wanted=wanted, now=now)
 
 
 def drop(*, caller: Caller, cluster: Cluster, name: str, instance: str | None, now: datetime) -> Draft:
-    """Let go one change; name "weights": the weights. What is not drafted is let go already."""
+    """Let go one change; name "weights": the weights, of one pgpool or those for all. What is not there is gone."""
     return change(caller=caller, cluster=cluster, wanted=DraftChange(drops=[(instance or "", name)]), now=now)
 
 
@@ -153,6 +169,7 @@ def _changed(cluster: Cluster, draft: Draft, wanted: DraftChange) -> Draft:
         parameters={**parameters, **wishes.everywhere},
         per_instance=own,
         weights=_weights(cluster, draft, wanted),
+        weights_per_instance=_own_weights(cluster, instances, draft, wanted),
         base_revision=_base_revision(cluster, draft, wanted.base_revision),
     )
     _refuse_too_much(draft, changed)
@@ -164,6 +181,25 @@ def _weights(cluster: Cluster, draft: Draft, wanted: DraftChange) -> dict[str, f
         parsed = parse_weights(wanted.weights, set(cluster.backends.values_list("node_id", flat=True)))
         return {str(node_id): weight for node_id, weight in sorted(parsed.items())}
     return None if ("", WEIGHTS) in wanted.drops or draft.weights is None else dict(draft.weights)
+
+
+def _own_weights(
+    cluster: Cluster, instances: Sequence[str], draft: Draft, wanted: DraftChange
+) -> dict[str, dict[str, float]]:
+    found = {
+        instance: dict(weights)
+        for instance, weights in draft.weights_per_instance.items()
+        if (instance, WEIGHTS) not in wanted.drops and not wanted.drops_own_weights
+    }
+    node_ids = set(cluster.backends.values_list("node_id", flat=True))
+    field = own_weights.BESIDE_PARAMETERS
+    for name, raw in own_weights.of_known(wanted.weights_per_instance, instances, field=field).items():
+        if raw is None:
+            found.pop(name, None)
+            continue
+        parsed = own_weights.parsed(name, raw, node_ids, field=field)
+        found[name] = {str(node_id): weight for node_id, weight in sorted(parsed.items())}
+    return dict(sorted(found.items()))
 
 
 def _base_revision(cluster: Cluster, draft: Draft, looked_at: int | None) -> int:

@@ -9,10 +9,11 @@ from django.db import transaction
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.control import as_registered, live_configs, revisions, rollout_rows, weight_change
+from apps.clusters.control import as_registered, live_configs, own_weights, revisions, rollout_rows, weight_change
+from apps.clusters.control.own_weights import Wanted
 from apps.clusters.control.revisions import LiveConfig, NewFile
 from apps.clusters.control.rollout_rows import RolloutRunning
-from apps.clusters.control.weight_change import KNOWN, PreviewLine, Wanted, changed_lines, preview_lines
+from apps.clusters.control.weight_change import KNOWN, PreviewLine, changed_lines, preview_lines
 from apps.clusters.domain import validation
 from apps.clusters.domain.file_check import Surroundings
 from apps.clusters.domain.findings import Finding, Severity, error
@@ -65,7 +66,10 @@ class ParametersRefused(ValueError):
 
 @dataclass(frozen=True)
 class Wish:
-    """What somebody asks for, as it was sent. base: as weight_change.request_weights has it."""
+    """What somebody asks for, as it was sent. base: as weight_change.request_weights has it.
+
+    weights: for all pgpools; weights_per_instance: for single ones, which goes first; others keep theirs.
+    """
 
     parameters: object = None
     per_instance: object = None
@@ -150,9 +154,9 @@ def _understood(caller: Caller, cluster: Cluster, wish: Wish) -> _Understood:
     instances = revisions.writable_instances(cluster)
     wishes, wrong = read_wishes(wish.parameters, wish.per_instance, [instance.name for instance in instances])
     weights = None
-    if wish.weights is not None or wish.weights_per_instance is not None:
-        weights = weight_change.wanted_weights(
-            cluster, instances, weights=wish.weights, per_instance=wish.weights_per_instance, base=wish.base
+    if wish.weights is not None or wish.weights_per_instance not in (None, {}):
+        weights = own_weights.wanted_of_some(
+            cluster, instances, weights=wish.weights, weights_per_instance=wish.weights_per_instance
         )
     elif not wishes.names:
         wrong = (*wrong, error("parameters", "nothing to change is named", 'at least one, as {"max_pool": "4"}'))
@@ -179,7 +183,7 @@ def _changes(cluster: Cluster, understood: _Understood, plan: Plan) -> list[_Cha
 def _change(config: LiveConfig, understood: _Understood, surroundings: Surroundings) -> _Change:
     instance = config.instance
     wish = understood.wishes.of(instance.name)
-    weights = {} if understood.weights is None else understood.weights[instance.name]
+    weights = (understood.weights or {}).get(instance.name, {})
     weighed = revisions.with_weights(config.conf, weights)
     found = validation.check_wish(wish, surroundings, base=weighed.text, may_run_programs=understood.may_run_programs)
     if any(finding.severity is Severity.ERROR for finding in found):

@@ -1,13 +1,14 @@
 """A wanted distribution of reads becomes a revision of every pgpool.conf and a rollout that carries it there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TypedDict
 
 from django.db import transaction
 
 from apps.accounts.access import Caller
-from apps.clusters.control import as_registered, live_configs, revisions, rollout_rows
+from apps.clusters.control import as_registered, live_configs, own_weights, revisions, rollout_rows
+from apps.clusters.control.own_weights import Wanted
 from apps.clusters.control.revisions import Difference, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.domain import pgpool_conf
@@ -29,9 +30,6 @@ __all__ = [
 
 KNOWN, LIVE = "known", "live"
 LONGEST_NOTE = 500
-
-# instance name -> node_id -> backend_weight as it is written
-Wanted = Mapping[str, Mapping[int, int]]
 
 
 class BaseChanged(Exception):
@@ -247,27 +245,8 @@ def wanted_weights(
         return None
     node_ids = set(cluster.backends.values_list("node_id", flat=True))
     names = [instance.name for instance in instances]
-    own = _own_weights(per_instance, names)
+    own = own_weights.of_known(per_instance, names)
     if weights is not None or not own:
         everywhere = as_written(parse_weights(weights, node_ids))
-        return {name: _instance_weights(name, own[name], node_ids) if name in own else everywhere for name in names}
-    return {name: _instance_weights(name, own.get(name), node_ids) for name in names}
-
-
-def _own_weights(per_instance: object, names: Sequence[str]) -> Mapping[str, object]:
-    if per_instance is None:
-        return {}
-    if not isinstance(per_instance, Mapping):
-        raise WeightError("per_instance", per_instance, "an object of pgpool name and weights")
-    for name in per_instance:
-        if name not in names:
-            raise WeightError(f"per_instance.{name}", name, f"one of the pgpools {', '.join(names)}")
-    return per_instance
-
-
-def _instance_weights(name: str, raw: object, node_ids: set[int]) -> dict[int, int]:
-    try:
-        return as_written(parse_weights(raw, node_ids))
-    except WeightError as error:
-        field = f"per_instance.{name}{error.field.removeprefix('weights')}"
-        raise WeightError(field, error.value, error.expected) from error
+        return {name: own_weights.written(name, own[name], node_ids) if name in own else everywhere for name in names}
+    return {name: own_weights.written(name, own.get(name), node_ids) for name in names}

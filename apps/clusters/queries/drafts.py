@@ -11,6 +11,7 @@ from apps.clusters.control.draft_rows import WEIGHTS, Draft
 from apps.clusters.domain.conf_secrets import mask_value
 from apps.clusters.models import Cluster, ConfigDraft, ConfigRevision
 from apps.clusters.queries.configuration import configuration_answer
+from apps.clusters.queries.weight_words import backend_names, shares_text
 
 MOST_NEWER = 10
 
@@ -36,6 +37,16 @@ class DraftLine(TypedDict):
     changed_at: datetime | None
 
 
+class DraftedWeights(TypedDict):
+    """Weights of one pgpool, by node_id; text: as shares of the backends."""
+
+    instance: str
+    weights: dict[str, float]
+    text: str
+    changed_by: str
+    changed_at: datetime | None
+
+
 class NewerRevision(TypedDict):
     """A revision that came in since the draft was begun or looked at. state: of its latest rollout, null without one.
 
@@ -54,6 +65,7 @@ class NewerRevision(TypedDict):
 class DraftAnswer(TypedDict):
     """version: send it as If-Match to change exactly this draft. weights: by node_id, null where none are drafted.
 
+    own_weights: of single pgpools, which go before weights; a pgpool that neither names keeps its own.
     base_revision: the latest revision when it was begun or looked at; newer: what came in since, latest first.
     """
 
@@ -63,6 +75,7 @@ class DraftAnswer(TypedDict):
     weights: dict[str, float] | None
     weights_changed_by: str
     weights_changed_at: datetime | None
+    own_weights: list[DraftedWeights]
     base_revision: int
     newer: list[NewerRevision]
     begun_at: datetime | None
@@ -95,6 +108,7 @@ def draft_answer(*, cluster: Cluster, draft: Draft) -> DraftAnswer:
         "weights": None if draft.weights is None else dict(draft.weights),
         "weights_changed_by": weights.by if weights is not None else "",
         "weights_changed_at": weights.at if weights is not None else None,
+        "own_weights": _own_weights(cluster, draft),
         "base_revision": draft.base_revision,
         "newer": _newer(cluster, draft) if draft.count else [],
         "begun_at": draft.begun_at,
@@ -103,9 +117,26 @@ def draft_answer(*, cluster: Cluster, draft: Draft) -> DraftAnswer:
 
 
 def _lines(cluster: Cluster, draft: Draft) -> list[DraftLine]:
-    places = sorted(place for place in draft.values if place != ("", WEIGHTS))
+    places = sorted(place for place in draft.values if place[1] != WEIGHTS)
     standing = _standing(cluster) if places else {}
     return [_line(draft, instance, name, standing.get(name, [])) for instance, name in places]
+
+
+def _own_weights(cluster: Cluster, draft: Draft) -> list[DraftedWeights]:
+    names = backend_names(cluster=cluster) if draft.weights_per_instance else {}
+    found: list[DraftedWeights] = []
+    for instance, weights in sorted(draft.weights_per_instance.items()):
+        touch = draft.touches.get((instance, WEIGHTS))
+        found.append(
+            {
+                "instance": instance,
+                "weights": dict(weights),
+                "text": shares_text({instance: weights}, names),
+                "changed_by": touch.by if touch is not None else "",
+                "changed_at": touch.at if touch is not None else None,
+            }
+        )
+    return found
 
 
 def _line(draft: Draft, instance: str, name: str, standing: list[StandingValue]) -> DraftLine:

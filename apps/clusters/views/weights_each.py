@@ -6,12 +6,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
-from apps.clusters.control import weight_change
+from apps.clusters.control import drafts, weight_change
 from apps.clusters.domain.weights import WeightError, parse_weight_texts
 from apps.clusters.forms.refusals import sentence
 from apps.clusters.forms.rollout_plans import PlanForm
@@ -49,6 +49,19 @@ def weights_each(request: HttpRequest, caller: Caller, slug: str) -> HttpRespons
     except (weight_change.RolloutRunning, weight_change.WeightsRefused) as error:
         return _shown(request, caller, cluster, refusal=sentence(str(error)), status=409)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
+
+
+@require_POST
+@page(Role.OPERATOR)
+def draft_weights_each(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """From the same form: its weights, as part of the draft."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    try:
+        weights = _weights(request.POST, cluster)
+    except WeightError as error:
+        return _shown(request, caller, cluster, refusal=_refusal(error, cluster), status=422)
+    drafts.put_own_weights(caller=caller, cluster=cluster, weights=weights, now=timezone.now())
+    return see_other("cluster-draft", organisation=caller.organisation.slug, slug=cluster.slug)
 
 
 def _shown(
