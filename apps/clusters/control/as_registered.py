@@ -1,14 +1,22 @@
-"""Revision 1: every pgpool.conf as it was found first, so that there is always a way back to it."""
+"""Revision 1: every pgpool.conf as it was found first, so that there is always a way back to it.
 
-from collections.abc import Sequence
+It is stored as soon as every file was read once, or before the first change where that comes earlier. A pgpool that is
+observe only has no file that could be read, and is left out; a cluster of such pgpools alone has no revision.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from django.db import transaction
 
 from apps.accounts.access import Caller
+from apps.accounts.models import User
 from apps.clusters.control import revisions
 from apps.clusters.control.revisions import LiveConfig, NewFile
 from apps.clusters.control.verified_files import as_first_found
 from apps.clusters.domain import pgpool_conf
-from apps.clusters.models import Cluster, ConfigRevision, InstanceConfig
+from apps.clusters.models import Cluster, ConfigDraft, ConfigRevision, InstanceConfig, PgpoolInstance, RevisionFile
 from apps.clusters.outside.delivery import LiveFile
+from apps.live import events
 
 NOTE = "as registered"
 
@@ -16,6 +24,42 @@ NOTE = "as registered"
 def is_due(cluster: Cluster) -> bool:
     """Whether the cluster has no revision yet."""
     return not cluster.revisions.exists()
+
+
+def numbers_of(instances: Collection[PgpoolInstance]) -> dict[tuple[int, str], int]:
+    """Instance id and hash of the file that it was registered with -> number of the revision that holds it."""
+    files = RevisionFile.objects.filter(
+        instance__in=instances, revision__number=1, revision__origin=ConfigRevision.Origin.LIVE
+    )
+    found = files.values_list("instance_id", "sha256", "revision__number")
+    return {(pk, sha256): number for pk, sha256, number in found}
+
+
+def due_cluster_ids(cluster_ids: Collection[int]) -> list[int]:
+    """Those of these clusters that have no revision yet."""
+    return list(Cluster.objects.filter(pk__in=cluster_ids, revisions=None).order_by("pk").values_list("pk", flat=True))
+
+
+def store_found(*, cluster_id: int) -> ConfigRevision | None:
+    """Once every file was read, while nobody asked for a change yet.
+
+    None also while somebody else holds the cluster: a change of it stores the revision itself, else the next look does.
+    """
+    with transaction.atomic():
+        free = Cluster.objects.select_for_update(no_key=True, skip_locked=True)
+        cluster = free.filter(pk=cluster_id).first()
+        if cluster is None or not is_due(cluster):
+            return None
+        texts = _first_texts(cluster)
+        readable = cluster.instances.exclude(delivery_kind=PgpoolInstance.Delivery.OBSERVE)
+        if not texts or readable.exclude(pk__in=texts).exists():
+            return None
+        revision = _store(cluster, texts, author=None)
+        # A draft that was begun before was begun on these files.
+        ConfigDraft.objects.filter(cluster=cluster, base_revision=0).update(base_revision=revision.number)
+        InstanceConfig.objects.filter(pk__in=texts).update(revision_number=revision.number)
+        events.announce(f"cluster.{cluster.pk}", "event")
+    return revision
 
 
 def store(*, caller: Caller, cluster: Cluster, live: Sequence[LiveConfig] = ()) -> ConfigRevision | None:
@@ -31,13 +75,14 @@ def store(*, caller: Caller, cluster: Cluster, live: Sequence[LiveConfig] = ()) 
     if found and all(first.get(pk, text) == text for pk, text in found.items()):
         return None
     texts = found | first
-    instances = [each for each in cluster.instances.order_by("name", "pk") if each.pk in texts]
+    return _store(cluster, texts, author=caller.user) if texts else None
+
+
+def _store(cluster: Cluster, texts: Mapping[int, str], *, author: User | None) -> ConfigRevision:
+    """texts: by the key of the instance."""
+    instances = cluster.instances.filter(pk__in=texts).order_by("name", "pk")
     files = [NewFile(each, texts[each.pk], _as_it_was(each.pk, texts[each.pk])) for each in instances]
-    if not files:
-        return None
-    return revisions.store(
-        cluster=cluster, origin=ConfigRevision.Origin.LIVE, note=NOTE, author=caller.user, files=files
-    )
+    return revisions.store(cluster=cluster, origin=ConfigRevision.Origin.LIVE, note=NOTE, author=author, files=files)
 
 
 def _first_texts(cluster: Cluster) -> dict[int, str]:

@@ -32,6 +32,8 @@ from apps.clusters.outside.delivery import (
 
 # pgpool gives a backend without a backend_weight line this one.
 DEFAULT_WEIGHT = "1"
+# The author of a revision that nobody asked for.
+BY_ITSELF = "Lifeguard"
 
 Weights = Mapping[int, float]
 
@@ -251,13 +253,14 @@ def store(
     cluster: Cluster,
     origin: ConfigRevision.Origin,
     note: str,
-    author: User,
+    author: User | None,
     files: Sequence[NewFile],
     asked: Collection[str] = (),
 ) -> ConfigRevision:
     """A revision with its files, numbered next. The caller holds the cluster's row, so that numbers stay unique.
 
     asked: parameters that somebody named, which are read back although they may be so already.
+    author None: nobody asked for it.
     """
     files = [
         replace(file, text=whole_files.written_out(file.instance, file.text, standing=file.base.text)) for file in files
@@ -279,7 +282,7 @@ def store(
         parameters={name: found for name, names in changes.items() if (found := whole_files.but_weights(names))},
         moves_reads=whole_files.may_move_reads(changes.values()),
         author=author,
-        author_name=author.shown_name,
+        author_name=BY_ITSELF if author is None else author.shown_name,
     )
     RevisionFile.objects.bulk_create(
         RevisionFile(

@@ -1,11 +1,12 @@
 """Looks at every pgpool.conf twice a minute, and tells when one differs from the file that was verified there.
 
 Due rows are taken under a lease, the files are read side by side with nothing of the database in hand, and each is
-compared and stored on its own: a host that hangs, or a file that nobody foresaw, stops no other.
+compared and stored on its own: a host that hangs, or a file that nobody foresaw, stops no other. Once all files of a
+cluster were read, they are kept as its first revision.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,7 +14,7 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
-from apps.clusters.control import adoptable
+from apps.clusters.control import adoptable, as_registered
 from apps.clusters.control.deliveries import delivery_of
 from apps.clusters.control.published import PublishedDelivery
 from apps.clusters.control.verified_files import VerifiedFile, as_first_found, verified_files
@@ -43,14 +44,25 @@ def look(*, holder: str, clock: Callable[[], datetime], deadline_s: float = DEAD
     began_at = clock()
     configs = _take(holder, now=began_at)
     found = _read_all(configs, deadline_s)
-    verified = verified_files([config.instance for config in configs])
+    instances = [config.instance for config in configs]
+    verified, registered = verified_files(instances), as_registered.numbers_of(instances)
     for config in configs:
         try:
-            _note(config, found[config.pk], verified.get(config.pk), began_at=began_at, now=clock())
+            base = verified.get(config.pk)
+            _note(config, found[config.pk], base, registered, began_at=began_at, now=clock())
         except Exception:
             logger.exception("a file could not be compared: instance=%s", config.pk)
-            _note(config, UNFORESEEN, None, began_at=began_at, now=clock())
+            _note(config, UNFORESEEN, None, registered, began_at=began_at, now=clock())
+    _keep_as_registered({instance.cluster_id for instance in instances})
     return len(configs)
+
+
+def _keep_as_registered(cluster_ids: Collection[int]) -> None:
+    for cluster_id in as_registered.due_cluster_ids(cluster_ids):
+        try:
+            as_registered.store_found(cluster_id=cluster_id)
+        except Exception:
+            logger.exception("the files could not be kept as registered: cluster=%s", cluster_id)
 
 
 def _take(holder: str, *, now: datetime) -> list[InstanceConfig]:
@@ -94,10 +106,16 @@ def _read_all(configs: Sequence[InstanceConfig], deadline_s: float) -> dict[int,
 
 
 def _note(
-    config: InstanceConfig, found: LiveFile | str, verified: VerifiedFile | None, *, began_at: datetime, now: datetime
+    config: InstanceConfig,
+    found: LiveFile | str,
+    verified: VerifiedFile | None,
+    registered: Mapping[tuple[int, str], int],
+    *,
+    began_at: datetime,
+    now: datetime,
 ) -> None:
     """Store one look with what it means; nothing where the row is no longer ours, or a rollout has begun since."""
-    changes = _changes(config, found, verified, now=now)
+    changes = _changes(config, found, verified, registered, now=now)
     with transaction.atomic():
         own = InstanceConfig.objects.filter(pk=config.pk, lease_holder=config.lease_holder)
         if own.select_for_update().first() is None:
@@ -110,9 +128,14 @@ def _note(
 
 
 def _changes(
-    config: InstanceConfig, found: LiveFile | str, verified: VerifiedFile | None, *, now: datetime
+    config: InstanceConfig,
+    found: LiveFile | str,
+    verified: VerifiedFile | None,
+    registered: Mapping[tuple[int, str], int],
+    *,
+    now: datetime,
 ) -> dict[str, Any]:
-    """The columns of the row after this look."""
+    """The columns of the row after this look. registered: as as_registered.numbers_of has it."""
     if isinstance(found, str):
         # What differed stays, so that it is no news when the file can be read again.
         return {"looked_at": now, "state": State.UNKNOWN, "reason": found, "differences": config.differences}
@@ -142,7 +165,7 @@ def _changes(
         "first_text": first_text,
         "fault": fault,
         "is_other_text": found.sha256 != base.sha256,
-        "revision_number": base.revision_number,
+        "revision_number": base.revision_number or registered.get((config.pk, base.sha256)),
     }
 
 

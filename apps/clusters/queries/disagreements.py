@@ -8,7 +8,7 @@ from apps.clusters.control import whole_revisions
 from apps.clusters.domain import disagreements
 from apps.clusters.domain.pgpool_views import Finding, Seen, Truth, View, Wanted
 from apps.clusters.domain.weights import WeightError, shares
-from apps.clusters.models import BackendLatest, Cluster, NodeLatest, Rollout
+from apps.clusters.models import BackendLatest, Cluster, ConfigRevision, NodeLatest, Rollout
 from apps.clusters.queries.confirmed_weights import just_read_back, revision_in_force
 from apps.clusters.queries.health import STALE_AFTER_S
 from apps.clusters.queries.sight import BackendSight, InstanceSight, Sight, sight_of
@@ -196,7 +196,7 @@ def _answers(latest: BackendLatest | None, now: datetime) -> bool | None:
 
 def _wanted(cluster: Cluster) -> Wanted | None:
     revision = revision_in_force(cluster=cluster)
-    if revision is None:
+    if revision is None or _is_found_only(revision):
         return None
     found = {}
     for name, weights in whole_revisions.weights_of(revision, list(cluster.instances.defer("pcp_password"))).items():
@@ -205,6 +205,11 @@ def _wanted(cluster: Cluster) -> Wanted | None:
         except WeightError:
             continue
     return Wanted(revision.number, found)
+
+
+def _is_found_only(revision: ConfigRevision) -> bool:
+    """Files as they were found, and never rolled out: nobody has said that these weights are wanted."""
+    return revision.origin == ConfigRevision.Origin.LIVE and not revision.rollouts.exists()
 
 
 def _state(sight: Sight, current: set[str], found: Sequence[Finding]) -> str:

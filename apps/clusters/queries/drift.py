@@ -41,7 +41,7 @@ class DriftDifference(TypedDict):
 
 
 class InstanceDrift(TypedDict):
-    """One pgpool. revision: compared with; null: with the file as it was found first.
+    """One pgpool. revision: compared with; null: with the file as it was found first, which no revision holds yet.
 
     owes: which revision it owes, since nobody could reach it, in a sentence; empty if none. is_only_text: the file
     differs in comments, spacing, order or spelling at most. adopt_reason, revert_reason: why it cannot be, empty if it
