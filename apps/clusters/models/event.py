@@ -20,6 +20,7 @@ class ClusterEvent(models.Model):
         ROLLOUT = "rollout", "rollout"
         WRITES = "writes", "writes stopped or allowed"
         DRIFT = "drift", "changed by hand"
+        WATCHDOG = "watchdog", "watchdog"
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()

@@ -38,6 +38,11 @@ class Cluster(models.Model):
     primary_node_id = models.PositiveSmallIntegerField(
         null=True, blank=True, help_text="the primary that the answering pgpools agreed on latest"
     )
+    watchdog = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="what the watchdogs agreed on latest: leader, has_quorum, gone; {} for nothing",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
 

@@ -4,8 +4,11 @@ import datetime as dt
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest
+from apps.clusters.domain.watchdog import Watchdog
+from apps.clusters.domain.watchdog_settled import Settled
+from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest, WatchdogLatest
 
 
 @dataclass
@@ -29,13 +32,23 @@ class Recent:
     cache_misses: int
 
 
+@dataclass(frozen=True)
+class AskedWatchdog:
+    """What the watchdog of one pgpool told when it was asked latest. watchdog None: nothing, or that none runs."""
+
+    at: dt.datetime
+    watchdog: Watchdog | None
+    is_off: bool
+
+
 @dataclass
 class ClusterMemory:
     """failures: how many looks in a row a pgpool has not answered; told: pgpools whose silence has been announced;
     renumbered: those of which it was told that they number the backends differently.
 
     is_up: node_id -> whether the pgpools hold the backend for up. lag_over_at: node_id -> when its lag was over
-    delay_threshold latest, from then on until its end is told.
+    delay_threshold latest, from then on until its end is told. watchdogs: of this watch; watchdog: what they agreed on
+    latest, None for nothing yet; watchdog_names: instance -> how its watchdog calls it.
     """
 
     sessions: dict[int, int] = field(default_factory=dict)
@@ -49,13 +62,15 @@ class ClusterMemory:
     foreign_weights: tuple[dt.datetime, dict[int, float | None]] | None = None
     counters: dict[int, Counters] = field(default_factory=dict)
     recent: deque[Recent] = field(default_factory=deque)
+    watchdogs: dict[int, AskedWatchdog] = field(default_factory=dict)
+    watchdog: Settled | None = None
+    watchdog_names: dict[int, str] = field(default_factory=dict)
 
 
 def remembered(cluster_id: int) -> ClusterMemory:
     """The memory that the latest rows hold: nothing that happened while nobody watched goes unnoticed."""
     memory = ClusterMemory()
-    # Not from the pgpools' rows: those of one that is away would tell an old promotion anew.
-    memory.primary = Cluster.objects.filter(pk=cluster_id).values_list("primary_node_id", flat=True).first()
+    _remember_agreed(cluster_id, memory)
     for latest in InstanceLatest.objects.filter(instance__cluster_id=cluster_id):
         memory.sessions[latest.instance_id] = latest.session_count or 0
         if latest.state != InstanceLatest.State.ANSWERING:
@@ -77,6 +92,20 @@ def remembered(cluster_id: int) -> ClusterMemory:
         if backend.lag_over_at is not None:
             memory.lag_over_at[backend.backend.node_id] = backend.lag_over_at
     return memory
+
+
+def _remember_agreed(cluster_id: int, memory: ClusterMemory) -> None:
+    """Not from the pgpools' rows: those of one that is away would tell an old promotion anew, or an old leader."""
+    kept = Cluster.objects.filter(pk=cluster_id).values("primary_node_id", "watchdog").first()
+    if kept is not None:
+        memory.primary = kept["primary_node_id"]
+        memory.watchdog = _settled(kept["watchdog"])
+    for told in WatchdogLatest.objects.filter(instance__cluster_id=cluster_id).exclude(told={}):
+        memory.watchdog_names[told.instance_id] = told.told["nodes"][0]["name"]
+
+
+def _settled(kept: Mapping[str, Any]) -> Settled | None:
+    return Settled(kept["leader"], kept["has_quorum"], frozenset(kept["gone"])) if kept else None
 
 
 def is_up(status: str) -> bool:

@@ -22,6 +22,7 @@ from apps.clusters.polling.points import Points, PointsMessage, points_of
 from apps.clusters.polling.readings import BackendReading, InstanceReading, PoolSettings, Tick
 from apps.clusters.polling.registry import WatchedCluster
 from apps.clusters.polling.running_values import note_running
+from apps.clusters.polling.watchdog_changes import watchdog_changes
 from apps.clusters.polling.watchdog_told import note_watchdogs
 from apps.live import events
 
@@ -40,6 +41,7 @@ def store(*, cluster: WatchedCluster, tick: Tick, memory: ClusterMemory, lease: 
             role_changes.note(cluster=cluster, memory=memory, tick=tick, found=found)
         lags = lags_of(cluster, tick.backends, primary=memory.primary)
         found += lag_changes(cluster=cluster, memory=memory, tick=tick, lags=lags)
+        found += watchdog_changes(cluster=cluster, memory=memory, tick=tick)
         points = points_of(cluster=cluster, memory=memory, tick=tick, lags=lags)
         _append(tick, lags, memory)
         _rewrite(cluster, tick, lags, memory, lease)
