@@ -11,7 +11,14 @@ from django.core.exceptions import PermissionDenied
 
 from apps.accounts.access import Caller
 from apps.accounts.models import AuditEntry
-from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
+from apps.clusters.models import (
+    BackendOperation,
+    Cluster,
+    ConfigRevision,
+    PgpoolInstance,
+    RollingRestart,
+    Rollout,
+)
 from apps.clusters.registry import registry_changes
 from apps.clusters.registry.registration import DeliveryWanted, RegistrationRefused, register
 from apps.clusters.registry.registry_changes import RegistryConflict
@@ -218,21 +225,36 @@ def test_the_last_pgpool_stays(caller: MakeCaller, cluster: Cluster, scene: Scen
     assert scene.pgpools[0].conf.exists()
 
 
-def test_a_running_rollout_keeps_its_pgpools_and_its_cluster(
-    caller: MakeCaller, cluster: Cluster, change: Change
+def start_restart(cluster: Cluster) -> str:
+    return f"Restart {RollingRestart.objects.create(cluster=cluster).pk} of pgpools"
+
+
+def start_drain(cluster: Cluster) -> str:
+    operation = {"node_id": 1, "backend_name": "pg2", "kind": "drain", "state": "waiting"}
+    BackendOperation.objects.create(cluster=cluster, **operation)
+    return "The drain of pg2"
+
+
+@pytest.mark.parametrize("begin", [lambda cluster: f"Rollout {start_rollout(cluster).pk}", start_restart, start_drain])
+def test_what_is_under_way_keeps_its_pgpools_backends_and_cluster(
+    caller: MakeCaller, cluster: Cluster, change: Change, begin: Callable[[Cluster], str]
 ) -> None:
-    rollout = start_rollout(cluster)
-    instance = cluster.instances.get(name="pgpool-1")
+    what = begin(cluster)
+    instance, admin = cluster.instances.get(name="pgpool-1"), caller("admin")
+    password = {"password": cluster.password}
 
     for forbidden in (
         lambda: change({"pgpools": [{"name": "pgpool-1", "delivery": OBSERVED}]}),
-        lambda: registry_changes.remove_instance(caller=caller("admin"), instance=instance, now=NOW),
-        lambda: registry_changes.remove_cluster(caller=caller("admin"), cluster=cluster, now=NOW),
+        lambda: change({"backends": [{"node_id": 1, "host": "127.0.0.2"}], **password}),
+        lambda: registry_changes.remove_instance(caller=admin, instance=instance, now=NOW),
+        lambda: registry_changes.remove_cluster(caller=admin, cluster=cluster, now=NOW),
     ):
-        with pytest.raises(RegistryConflict, match=f"Rollout {rollout.pk} is running"):
+        with pytest.raises(RegistryConflict, match=f"{what} in orders is under way: wait for its end, or cancel it"):
             forbidden()
 
-    assert change({"name": "Orders EU"}).name == "Orders EU"
+    assert (cluster.instances.count(), cluster.backends.get(node_id=1).asked_host) == (2, "127.0.0.1")
+    backends = [{"node_id": 1, "az": "eu-west-1a"}]
+    assert change({"name": "Orders EU", "backends": backends}).name == "Orders EU"
 
 
 def test_a_removed_cluster_takes_its_history_and_leaves_the_files(

@@ -37,9 +37,10 @@ class ChangePlan:
     errors: Mapping[str, str]
 
     @property
-    def touches_rollouts(self) -> bool:
-        """Whether a rollout under way would lose its pgpool or its file."""
-        return any(name in change.given for change in self.instances for name in ASKED_ANEW)
+    def touches_what_is_under_way(self) -> bool:
+        """Whether a rollout, restart or drain would lose its pgpool, its file, or the backend that it asks."""
+        is_moved = any(name in change.given for change in self.instances for name in ASKED_ANEW)
+        return is_moved or any(_is_moved(backend, given) for backend, given in self.backends)
 
     def is_bystander(self, field: str) -> bool:
         """Whether a refusal is about a pgpool that nobody wants to change, beyond its credentials."""

@@ -25,7 +25,7 @@ from apps.clusters.registry.registration import (
     store_instance,
     twice_errors,
 )
-from apps.clusters.registry.registry_locks import RegistryConflict, locked, record_event, refuse_during_rollout
+from apps.clusters.registry.registry_locks import RegistryConflict, locked, record_event, refuse_while_busy
 
 FIELD = "pgpool"
 
@@ -46,7 +46,7 @@ def add_instance(*, caller: Caller, cluster: Cluster, wanted: PgpoolWanted, now:
     try:
         with transaction.atomic():
             current = locked(cluster)
-            refuse_during_rollout(current)
+            refuse_while_busy(current)
             version = findings.survey.pgpools[0].version
             instance = store_instance(current, asked, claim=findings.claims.get(FIELD), version=version)
             _record(caller, instance, "cluster.pgpool.add", now, after=described_instance(instance))
@@ -79,12 +79,13 @@ def change_instance(
 def remove_instance(*, caller: Caller, instance: PgpoolInstance, now: dt.datetime) -> None:
     """Stop watching a pgpool; it and its file stay as they are.
 
-    Raises RegistryConflict for the last one, and Http404 when somebody has removed it meanwhile.
+    Raises RegistryConflict for the last one and while something is under way, and Http404 when somebody has removed it
+    meanwhile.
     """
     caller.require(Role.ADMIN)
     with transaction.atomic():
         cluster = locked(instance.cluster)
-        refuse_during_rollout(cluster)
+        refuse_while_busy(cluster)
         if not cluster.instances.filter(pk=instance.pk).exists():
             raise Http404(f"{instance.name} was removed meanwhile.")
         if not cluster.instances.exclude(pk=instance.pk).exists():

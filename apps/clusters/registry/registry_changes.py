@@ -18,7 +18,7 @@ from apps.clusters.registry.delivery_claims import Claim
 from apps.clusters.registry.delivery_rows import columns, publish_given
 from apps.clusters.registry.instance_changes import add_instance, change_instance, remove_instance
 from apps.clusters.registry.registration import RegistrationRefused, described, race_lost
-from apps.clusters.registry.registry_locks import RegistryConflict, locked, record_event, refuse_during_rollout
+from apps.clusters.registry.registry_locks import RegistryConflict, locked, record_event, refuse_while_busy
 from apps.live import events
 
 __all__ = [
@@ -36,7 +36,8 @@ CREDENTIALS = ("username", "password", "sslmode")
 def change_cluster(*, caller: Caller, cluster: Cluster, changes: Mapping[str, Any], now: dt.datetime) -> Cluster:
     """changes: as ClusterChangeInput validates them; what is left out stays.
 
-    Raises RegistrationRefused (a field, or what a pgpool answered) or RegistryConflict (a rollout is running).
+    Raises RegistrationRefused (a field, or what a pgpool answered) or RegistryConflict (a rollout, restart or drain is
+    under way).
     """
     caller.require(Role.ADMIN)
     plan = plan_changes(cluster, changes)
@@ -46,8 +47,8 @@ def change_cluster(*, caller: Caller, cluster: Cluster, changes: Mapping[str, An
     try:
         with transaction.atomic():
             current = locked(cluster)
-            if plan.touches_rollouts:
-                refuse_during_rollout(current)
+            if plan.touches_what_is_under_way:
+                refuse_while_busy(current)
             _refuse_removed(current, plan)
             before = described(current)
             is_new_password = plan.changes.get("password", current.password) != current.password
@@ -136,12 +137,13 @@ def _record(
 def remove_cluster(*, caller: Caller, cluster: Cluster, now: dt.datetime) -> None:
     """Forget a cluster, its revisions and rollouts; its pgpools and their files stay as they are.
 
-    Its samples go with the day they were taken on. Raises RegistryConflict while a rollout is running.
+    Its samples go with the day they were taken on. Raises RegistryConflict while a rollout, restart or drain is under
+    way.
     """
     caller.require(Role.ADMIN)
     with transaction.atomic():
         current = locked(cluster)
-        refuse_during_rollout(current)
+        refuse_while_busy(current)
         audit.record(
             caller=caller,
             action="cluster.remove",

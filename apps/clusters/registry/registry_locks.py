@@ -1,4 +1,4 @@
-"""One change of a cluster's registration at a time, and none under a rollout that it would pull the ground from."""
+"""One change of a cluster's registration at a time, and none that would pull the ground from what is under way."""
 
 from __future__ import annotations
 
@@ -23,18 +23,15 @@ def locked(cluster: Cluster) -> Cluster:
     return current
 
 
-def refuse_during_rollout(cluster: Cluster) -> None:
-    """Nor while its pgpools are restarted. Raises RegistryConflict."""
-    active = cluster.rollouts.filter(state__in=Rollout.ACTIVE).first()
-    if active is not None:
-        raise RegistryConflict(f"Rollout {active.pk} is running on this cluster: wait for its end, or cancel it.")
-    restart = cluster.restarts.filter(state=RollingRestart.State.RUNNING).first()
-    if restart is not None:
-        raise RegistryConflict(f"Restart {restart.pk} of its pgpools is under way: wait for its end, or cancel it.")
+def refuse_while_busy(cluster: Cluster) -> None:
+    """As refuse_while_under_way, for one cluster, whose row is locked."""
+    refuse_while_under_way(Cluster.objects.filter(pk=cluster.pk))
 
 
 def refuse_while_under_way(clusters: QuerySet[Cluster]) -> None:
-    """Nothing that writes to a pgpool of these clusters may be on its way. Raises RegistryConflict, with its name."""
+    """No rollout, rolling restart, attach, detach or drain of these clusters may be on its way, which goes by what is
+    registered. Raises RegistryConflict, with its name.
+    """
     rollout = Rollout.objects.filter(cluster__in=clusters, state__in=Rollout.ACTIVE).first()
     restart = RollingRestart.objects.filter(cluster__in=clusters, state=RollingRestart.State.RUNNING).first()
     operation = BackendOperation.objects.filter(cluster__in=clusters, state__in=BackendOperation.ACTIVE).first()
