@@ -215,8 +215,8 @@ class PlanField(serializers.JSONField):
             '"canary": its name, "rest": "all_at_once"|"one_by_one", "hold_s": 0 to 86400, "guards": '
             '{"replay_lag_s": 60, "error_factor": 3, "latency_factor": 5, "lost": true, "shares": true}}; '
             'null or false switches a guard off. "absent": "refuse" (unless told) rolls nothing out without a pgpool '
-            'that cannot be reached, "owe" lets it owe the revision; "on_return": "give" (unless told) or "ask" says '
-            "what becomes of that when it returns",
+            'that cannot be reached, "owe" lets it owe the revision; "on_return": "give" or "ask" says '
+            "what becomes of that when it returns; unless told, as what it owes already, else it is given it",
         )
 
 

@@ -124,7 +124,7 @@ def _roll_out(caller: Caller, debt: RevisionDebt, *, now: datetime) -> Rollout:
     with rollout_rows.one_at_a_time(cluster), transaction.atomic():
         rollout_rows.hold(cluster)
         (live,) = revisions.read_live(cluster, [instance])
-        file = debts.owed_file(debt.step.file)
+        file = debts.owed_files([instance])[instance.pk]
         if live.file.sha256 not in file.stands:
             raise EditedMeanwhile(instance.name)
         revision = revisions.store(

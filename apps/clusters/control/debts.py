@@ -4,7 +4,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from apps.clusters.control import debts_taken_back, whole_files
+from django.db.models import Q
+
+from apps.clusters.control import debts_taken_back, verified_files, whole_files
 from apps.clusters.control.revisions import sha256_of
 from apps.clusters.domain.rollout_waves import stored_plan
 from apps.clusters.models import ConfigRevision, PgpoolInstance, RevisionDebt, RevisionFile, Rollout, RolloutStep
@@ -30,22 +32,45 @@ def owed_files(instances: Collection[PgpoolInstance]) -> dict[int, OwedFile]:
     found = RevisionDebt.objects.filter(instance__in=instances, state=_State.OPEN).select_related(
         "step__file__instance"
     )
-    return {debt.instance_id: owed_file(debt.step.file) for debt in found}
+    went_back = _gone_back([debt.step.file.instance for debt in found if debt.step.file.instance is not None])
+    return {debt.instance_id: _owed_file(debt.step.file, went_back.get(debt.instance_id)) for debt in found}
 
 
-def owed_file(file: RevisionFile) -> OwedFile:
+def _owed_file(file: RevisionFile, went_back: str | None) -> OwedFile:
     # One that fell silent has its old file with the defaults of what it leaves out, or still the new one.
     back = sha256_of(whole_files.way_back(file))
-    return OwedFile(file.text, frozenset({file.base_sha256, back, file.sha256}))
+    stands = {file.base_sha256, back, file.sha256} | ({went_back} if went_back else set())
+    return OwedFile(file.text, frozenset(stands))
+
+
+def _gone_back(instances: Collection[PgpoolInstance]) -> dict[int, str]:
+    """Instance id -> the hash of its file, where that was verified latest by a rollback or a reversion.
+
+    It is an older file, with the defaults of what it leaves out: those leave open what is owed.
+    """
+    if not instances:
+        return {}
+    newest = verified_files.newest_files(instances).defer("text", "base_text").select_related("revision")
+    is_back = Q(rollback_of__isnull=False) | Q(revision__origin=ConfigRevision.Origin.REVERTED)
+    revisions = Rollout.objects.filter(is_back, revision__files__in=[file.pk for file in newest])
+    numbers = set(revisions.values_list("revision__number", flat=True))
+    verified = verified_files.verified_files(instances)
+    return {pk: file.sha256 for pk, file in verified.items() if file.revision_number in numbers}
 
 
 def stands_in(step: RolloutStep) -> bool:
-    """Whether a file of the rollout stands, or may stand, on the pgpool of a step that owed it. The debt is loaded."""
+    """Whether a file of the rollout stands, or may stand, on the pgpool of a step. The debt is loaded."""
     if step.state != _Step.OWED:
         return True
     debt: RevisionDebt | None = getattr(step, "debt", None)
     is_given = debt is not None and debt.state == _State.SETTLED
     return is_given or (step.is_touched and "restore" not in step.receipt)
+
+
+def is_taken_back(step: RolloutStep) -> bool:
+    """Whether rolling back has something to put there. An edit that was not adopted is nobody's to take away."""
+    was_adopting = step.rollout.revision.origin == ConfigRevision.Origin.ADOPTED
+    return stands_in(step) and (step.is_touched or not was_adopting)
 
 
 def note_end(*, rollout: Rollout, state: Rollout.State, was_active: bool, now: datetime) -> None:
@@ -59,7 +84,8 @@ def note_end(*, rollout: Rollout, state: Rollout.State, was_active: bool, now: d
             _note_failure(rollout, rollout.settles, now=now)
     if state in {Rollout.State.VERIFIED, Rollout.State.FAILED}:
         debts_taken_back.take_back(rollout, now=now)
-    if state == Rollout.State.VERIFIED:
+    was_adopting = rollout.revision.origin == ConfigRevision.Origin.ADOPTED
+    if state == Rollout.State.VERIFIED or (state == Rollout.State.FAILED and was_adopting):
         steps = list(rollout.steps.select_related("instance").defer("instance__pcp_password").order_by("position"))
         _close(rollout, [step for step in steps if step.state == _Step.VERIFIED], now=now)
         for step in steps:
@@ -97,11 +123,15 @@ def _close(rollout: Rollout, verified: Sequence[RolloutStep], *, now: datetime) 
         # What had been edited by hand is as it was: now it can be given.
         found.update(needs_person=False, reason="", retry_at=None)
         return
-    given = found.filter(settlements=rollout.pk).select_related("step__rollout").first()
+    given = found.filter(settlements=rollout.pk).select_related("step__rollout__revision").first()
     found.filter(settlements=rollout.pk).update(state=_State.SETTLED, closed_at=now, reason="")
     found.update(state=_State.SUPERSEDED, closed_at=now)
-    if given is not None and given.step.rollout.rollback_of_id is not None:
+    if given is not None and _leads_back(given.step.rollout):
         debts_taken_back.reopen_earlier(given, now=now)  # an older file stands there now, without what it superseded
+
+
+def _leads_back(rollout: Rollout) -> bool:
+    return rollout.rollback_of_id is not None or rollout.revision.origin == ConfigRevision.Origin.REVERTED
 
 
 def _owe(rollout: Rollout, step: RolloutStep, *, now: datetime) -> None:
@@ -110,7 +140,9 @@ def _owe(rollout: Rollout, step: RolloutStep, *, now: datetime) -> None:
     earlier = RevisionDebt.objects.filter(instance=step.instance, state=_State.OPEN).first()
     if earlier is not None:
         RevisionDebt.objects.filter(pk=earlier.pk).update(state=_State.SUPERSEDED, closed_at=now)
-    on_return = stored_plan(rollout.plan).on_return
+    # A request that does not say what becomes of it takes nothing back that an older one has asked for.
+    as_before = RevisionDebt.OnReturn.GIVE if earlier is None else earlier.on_return
+    on_return = stored_plan(rollout.plan).on_return or as_before
     debt = RevisionDebt.objects.create(instance=step.instance, step=step, on_return=on_return, owed_at=now)
     if earlier is not None:
         RevisionDebt.objects.filter(pk=earlier.pk).update(superseded_by=debt)

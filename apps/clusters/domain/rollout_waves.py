@@ -48,6 +48,7 @@ class Plan:
     canary: the instance that goes first, empty for the first by name; rest: how the others follow it.
     hold_s: how long the instances written so far are watched before the next ones follow; guards: what for.
     absent: what becomes of an instance that cannot be reached; on_return: of one that owes, once it answers again.
+    None where nobody said it: as what it owes already, else it is given it.
     """
 
     strategy: Strategy = Strategy.ONE_BY_ONE
@@ -56,7 +57,7 @@ class Plan:
     hold_s: int = 0
     guards: Guards = field(default_factory=Guards)
     absent: Absent = Absent.REFUSE
-    on_return: OnReturn = OnReturn.GIVE
+    on_return: OnReturn | None = None
 
     @property
     def lets_owe(self) -> bool:
@@ -94,9 +95,10 @@ def parse_plan(raw: object, names: Collection[str]) -> Plan:
     rest = Strategy(_among("rest", raw.get("rest", Strategy.ALL_AT_ONCE), rests))
     canary, hold_s = _canary(raw.get("canary", ""), strategy, names), _hold_s(raw.get("hold_s", 0))
     absent = Absent(_among("absent", raw.get("absent", Absent.REFUSE), list(Absent)))
-    on_return = OnReturn(_among("on_return", raw.get("on_return", OnReturn.GIVE), list(OnReturn)))
+    said = raw.get("on_return")
+    on_return = None if said is None else OnReturn(_among("on_return", said, list(OnReturn)))
     plan = Plan(strategy, canary, rest, hold_s, _guards(raw.get("guards", {})), absent, on_return)
-    if "on_return" in raw and not plan.lets_owe:
+    if on_return is not None and not plan.lets_owe:
         raise PlanError("plan.on_return", on_return.value, "of use unless absent is owe: leave it out")
     if plan.hold_s and strategy is Strategy.ALL_AT_ONCE:
         raise PlanError("plan.hold_s", plan.hold_s, "possible all at once, where nothing follows: leave it out")
@@ -107,7 +109,7 @@ def stored_plan(stored: Mapping[str, Any]) -> Plan:
     """From what plan_as_json made."""
     if not stored:
         return ONE_BY_ONE
-    guards = Guards(**stored.get("guards", {}))
+    guards, on_return = Guards(**stored.get("guards", {})), stored.get("on_return")
     return Plan(
         Strategy(stored["strategy"]),
         stored["canary"],
@@ -116,7 +118,7 @@ def stored_plan(stored: Mapping[str, Any]) -> Plan:
         guards,
         # Plans that were stored before there were debts name neither.
         Absent(stored.get("absent", Absent.REFUSE)),
-        OnReturn(stored.get("on_return", OnReturn.GIVE)),
+        None if on_return is None else OnReturn(on_return),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 
 from apps.clusters.domain.guards import Guards
-from apps.clusters.domain.rollout_waves import Absent, OnReturn, PlanError, Strategy, parse_plan
+from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Absent, OnReturn, Plan, PlanError, Strategy, parse_plan
 from apps.clusters.models import Cluster
 
 _USUAL = Guards()
@@ -15,9 +15,15 @@ _ORDERS = [
     (Strategy.CANARY.value, "One first, then the others"),
     (Strategy.ALL_AT_ONCE.value, "All at once"),
 ]
-_ABSENT = [
+_USUAL_ORDER = {
+    Strategy.ONE_BY_ONE: "one pgpool after the other",
+    Strategy.CANARY: "one first, then the others",
+    Strategy.ALL_AT_ONCE: "all pgpools at once",
+}
+ABSENT_CHOICES = [
     (Absent.REFUSE.value, "Nothing is rolled out without it"),
-    (OnReturn.GIVE.value, "It owes the change, and is given it when it returns"),
+    (Absent.OWE.value, "It owes the change, and is given it when it returns, unless it owes one that asks"),
+    (OnReturn.GIVE.value, "It owes the change, and is given it when it returns, whatever it owes already"),
     (OnReturn.ASK.value, "It owes the change, and somebody is asked when it returns"),
 ]
 _LIMITS = ("replay_lag_s", "error_factor", "latency_factor")
@@ -40,7 +46,7 @@ def _choice(label: str, choices: Sequence[tuple[str, str]], hint: str = "") -> f
 class PlanForm(forms.Form):
     """Its fields are those of rollout_waves.Plan, each with plan_ before it. A limit that is empty is off.
 
-    A form that was sent without plan_strategy wants no plan: one by one.
+    A form that was sent without plan_strategy wants no plan: it goes as usual, one by one unless told.
     """
 
     plan_strategy = _choice("Order", _ORDERS)
@@ -54,7 +60,7 @@ class PlanForm(forms.Form):
     )
     plan_absent = _choice(
         "A pgpool that cannot be reached",
-        _ABSENT,
+        ABSENT_CHOICES,
         "at least one has to take the change; one that answers and refuses it stops everything",
     )
     plan_replay_lag_s = _figure(
@@ -71,10 +77,13 @@ class PlanForm(forms.Form):
         label="Reads may not move away from the new weights", required=False, initial=_USUAL.shares
     )
 
-    def __init__(self, data: Any = None, *, instance_names: Sequence[str]) -> None:
+    def __init__(self, data: Any = None, *, instance_names: Sequence[str], usual: Plan = ONE_BY_ONE) -> None:
         is_given = data is not None and bool(data.get("plan_strategy"))
-        super().__init__(data if is_given else None)
+        absent = usual.on_return or usual.absent
+        initial = {"plan_strategy": usual.strategy.value, "plan_absent": absent.value}
+        super().__init__(data if is_given else None, initial=initial)
         self.instance_names = instance_names
+        self.usual_text = _USUAL_ORDER[usual.strategy]
         choices = [("", "the first by name"), *((name, name) for name in instance_names)]
         self.fields["plan_canary"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
 
@@ -83,8 +92,9 @@ class PlanForm(forms.Form):
         return self.is_bound and not self.is_valid()
 
     @classmethod
-    def of_cluster(cls, cluster: Cluster, data: Any = None) -> "PlanForm":
-        return cls(data, instance_names=list(cluster.instances.order_by("name").values_list("name", flat=True)))
+    def of_cluster(cls, cluster: Cluster, data: Any = None, *, usual: Plan = ONE_BY_ONE) -> "PlanForm":
+        names = list(cluster.instances.order_by("name").values_list("name", flat=True))
+        return cls(data, instance_names=names, usual=usual)
 
     @property
     def is_unfolded(self) -> bool:
@@ -121,12 +131,18 @@ class PlanForm(forms.Form):
             plan |= {"canary": given["plan_canary"], "rest": given["plan_rest"] or Strategy.ALL_AT_ONCE.value}
         if strategy != Strategy.ALL_AT_ONCE:
             plan["hold_s"] = _whole(given["plan_hold_s"] or "0")
-        if given["plan_absent"] in list(OnReturn):
-            plan |= {"absent": Absent.OWE.value, "on_return": given["plan_absent"]}
+        plan |= absent_plan(given["plan_absent"])
         if f"plan_{_LIMITS[0]}" not in self.data:
             return plan  # sent by a script that knows no guards: they stay as usual
         limits = {name: _number(given[f"plan_{name}"]) for name in _LIMITS}
         return {**plan, "guards": {**limits, **{name: given[f"plan_{name}"] for name in _SWITCHES}}}
+
+
+def absent_plan(choice: str) -> dict[str, str]:
+    """What of a plan one of the choices for a pgpool that cannot be reached stands for."""
+    if choice in list(OnReturn):
+        return {"absent": Absent.OWE.value, "on_return": choice}
+    return {"absent": choice} if choice in list(Absent) else {}
 
 
 def _whole(text: str) -> int | str:

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TypedDict
 
-from apps.clusters.control import whole_revisions
+from django.db.models import QuerySet
+
+from apps.clusters.control import debts, whole_revisions
 from apps.clusters.control.weight_change import PreviewLine, changed_lines, preview_lines
 from apps.clusters.domain import pgpool_conf
 from apps.clusters.domain.pgpool_conf import ConfigSyntaxError, IncludeUnsupported
-from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, RevisionFile, Rollout
+from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, RevisionFile, Rollout, RolloutStep
 from apps.clusters.queries import weight_words
+from apps.clusters.queries.debts import DebtAnswer, debts_of_steps
 from apps.clusters.queries.weight_words import backend_names
 
 Weights = dict[str, dict[str, float]]
@@ -53,6 +56,12 @@ class FileDiff(TypedDict):
     lines: list[PreviewLine]
 
 
+class OwedDiff(FileDiff):
+    """What a rollout had for a pgpool that it passed by. debt: what became of it; null while it is under way."""
+
+    debt: DebtAnswer | None
+
+
 class RevisionFileAnswer(FileDiff):
     """compared_with: the latest earlier revision that holds this pgpool; null: the file that was found there."""
 
@@ -90,14 +99,30 @@ def revision_detail(*, revision: ConfigRevision) -> RevisionDetail:
 
 
 def rollout_diffs(*, rollout: Rollout, is_back: bool = False) -> list[FileDiff]:
-    """What the rollout carries to each pgpool against what was found there; is_back: what rolling it back would."""
-    files = [step.file for step in rollout.steps.select_related("file").order_by("position")]
-    return [
-        file_diff(file.instance_name, file.text, file.base_text)
-        if is_back
-        else file_diff(file.instance_name, file.base_text, file.text)
-        for file in files
-    ]
+    """What the rollout carries to each pgpool against what was found there; is_back: what rolling it back would.
+
+    Without those that it passed by, where nothing of it stands.
+    """
+    if is_back:
+        files = [step.file for step in _steps(rollout) if debts.is_taken_back(step)]
+        return [file_diff(file.instance_name, file.text, file.base_text) for file in files]
+    steps = [step for step in _steps(rollout) if step.state != RolloutStep.State.OWED]
+    return [_carried_diff(step.file) for step in steps]
+
+
+def owed_diffs(*, rollout: Rollout) -> list[OwedDiff]:
+    """What the rollout did not write where nobody could be reached, against what was known to stand there."""
+    steps = [step for step in _steps(rollout) if step.state == RolloutStep.State.OWED]
+    owed = debts_of_steps(rollouts=[rollout])
+    return [{**_carried_diff(step.file), "debt": owed.get(step.pk)} for step in steps]
+
+
+def _steps(rollout: Rollout) -> QuerySet[RolloutStep]:
+    return rollout.steps.select_related("file", "debt", "rollout__revision").order_by("position")
+
+
+def _carried_diff(file: RevisionFile) -> FileDiff:
+    return file_diff(file.instance_name, file.base_text, file.text)
 
 
 def _revision(

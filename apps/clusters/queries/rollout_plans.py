@@ -1,5 +1,6 @@
 """How a rollout goes about its pgpools, as pages and REST tell it."""
 
+from collections.abc import Mapping
 from typing import TypedDict
 
 from apps.clusters.domain.rollout_waves import OnReturn, Plan, Strategy
@@ -18,7 +19,8 @@ class GuardsAnswer(TypedDict):
 class PlanAnswer(TypedDict):
     """strategy: one_by_one, canary or all_at_once. rest: how the others follow a canary. hold_s: between waves.
 
-    absent: refuse or owe, for a pgpool that cannot be reached; on_return: give or ask, for one that owes.
+    absent: refuse or owe, for a pgpool that cannot be reached; on_return: give or ask, for one that owes; null where
+    nobody said it: as what it owes already, else give.
     """
 
     strategy: str
@@ -27,7 +29,7 @@ class PlanAnswer(TypedDict):
     hold_s: int
     guards: GuardsAnswer
     absent: str
-    on_return: str
+    on_return: str | None
 
 
 def plan_answer(plan: Plan) -> PlanAnswer:
@@ -44,7 +46,7 @@ def plan_answer(plan: Plan) -> PlanAnswer:
             "shares": plan.guards.shares,
         },
         "absent": plan.absent.value,
-        "on_return": plan.on_return.value,
+        "on_return": None if plan.on_return is None else plan.on_return.value,
     }
 
 
@@ -52,8 +54,14 @@ def plan_text(plan: Plan) -> str:
     """In a sentence or two: pgpool-2 alone first, after 5 min of watching the others at once."""
     if not plan.lets_owe:
         return _order_text(plan)
-    then = "is given it when it returns" if plan.on_return is OnReturn.GIVE else "is asked about when it returns"
-    return f"{_order_text(plan)} One that cannot be reached owes it, and {then}."
+    return f"{_order_text(plan)} One that cannot be reached owes it, and {_ON_RETURN[plan.on_return]}."
+
+
+_ON_RETURN: Mapping[OnReturn | None, str] = {
+    None: "is given it when it returns, unless it owes one already that asks",
+    OnReturn.GIVE: "is given it when it returns",
+    OnReturn.ASK: "is asked about when it returns",
+}
 
 
 def _order_text(plan: Plan) -> str:

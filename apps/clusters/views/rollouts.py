@@ -17,7 +17,7 @@ from apps.clusters.control import rollout_holds, rollouts, weight_change
 from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup
 from apps.clusters.queries.receipts import receipts_answer
-from apps.clusters.queries.revision_history import rollout_diffs
+from apps.clusters.queries.revision_history import owed_diffs, rollout_diffs
 from apps.clusters.queries.rollout_reads import reads_groups
 from apps.clusters.queries.rollouts import organisation_rollouts, rollout_answer
 from apps.clusters.queries.weight_words import backend_names
@@ -36,8 +36,14 @@ def rollout_list(request: HttpRequest, caller: Caller) -> HttpResponse:
 @require_GET
 @page()
 def rollout_detail(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
-    diffs = rollout_diffs(rollout=lookup.rollout_of(caller=caller, pk=pk))
-    return _answer(request, caller, pk, "clusters/rollout_detail.html", {"diffs": diffs})
+    rollout = lookup.rollout_of(caller=caller, pk=pk)
+    owed = owed_diffs(rollout=rollout)
+    shown = {
+        "diffs": rollout_diffs(rollout=rollout),
+        "owed_diffs": owed,
+        "is_owed": any(each["debt"] is None or each["debt"]["state"] == "open" for each in owed),
+    }
+    return _answer(request, caller, pk, "clusters/rollout_detail.html", shown)
 
 
 @require_GET

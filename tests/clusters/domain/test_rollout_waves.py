@@ -72,6 +72,7 @@ def test_nothing_is_held_after_the_last_one() -> None:
             {"absent": "owe", "on_return": "ask"},
             Plan(absent=Absent.OWE, on_return=OnReturn.ASK),
         ),
+        ({"absent": "owe", "on_return": None}, Plan(absent=Absent.OWE)),
         (
             {"guards": {"replay_lag_s": 5, "latency_factor": None, "error_factor": False, "shares": False}},
             Plan(guards=Guards(replay_lag_s=5, latency_factor=None, error_factor=None, shares=False)),
