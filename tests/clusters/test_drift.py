@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import AuditEntry
-from apps.clusters.control import drift_changes, rollouts
+from apps.clusters.control import drift_changes, parameter_change, rollouts
 from apps.clusters.control.drift_changes import DriftRefused
 from apps.clusters.control.revisions import ConfigUnusable, ObserveOnly
 from apps.clusters.control.rollout_rows import RolloutRunning
@@ -159,11 +159,13 @@ def test_what_a_halted_rollout_has_put_back_is_as_verified(pair: Drifting) -> No
     pair.look()
     pair.scene.advance(pair.scene.request(), clock=Clock(now=pair.now))
     pair.look()
-    pair.edit("delay_threshold = 1000\n", "delay_threshold = 1000\nlog_connections = on\n", reload=False)
-    pair.look()
     pair.scene.pgpools[1].mode = "forget"
+    asked = {"caller": pair.scene.caller, "cluster": pair.scene.cluster, "now": pair.now}
 
-    assert pair.adopt().state in {"failed", "rolled_back"}
+    wish = parameter_change.Wish(parameters={"log_connections": "on"})
+    rollout = parameter_change.request_change(**asked, wish=wish)
+    pair.now += timedelta(seconds=5)
+    assert pair.scene.advance(rollout, clock=Clock(now=pair.now)).state in {"failed", "rolled_back"}
     pair.scene.pgpools[1].mode = "ok"
     pair.scene.pgpools[1].reload()
 

@@ -52,6 +52,13 @@ def _requested(request: Request, slug: str, story: Callable[..., Rollout]) -> Re
     form.is_valid(raise_exception=True)
     given, now = form.validated_data, timezone.now()
     with refusals.as_problems():
-        rollout = story(caller=caller, cluster=cluster, names=given["instances"], note=given["note"], now=now)
+        rollout = story(
+            caller=caller,
+            cluster=cluster,
+            names=given["instances"],
+            note=given["note"],
+            plan=given["plan"],
+            now=now,
+        )
     answer = rollout_answer(rollout=rollout, caller=caller, now=now)
     return Response(answer, status=status.HTTP_202_ACCEPTED)

@@ -309,6 +309,13 @@ class DriftInput(StrictSerializer):
         child=serializers.CharField(max_length=80), max_length=200, required=False, default=list
     )
     note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
+    plan = PlanField()
+
+
+class RollbackInput(StrictSerializer):
+    """Unless told: all at once, and a pgpool that cannot be reached owes it where the rollout let it owe."""
+
+    plan = PlanField()
 
 
 class OperationInput(StrictSerializer):

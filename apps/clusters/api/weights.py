@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.clusters.api import reading, refusals, shapes
-from apps.clusters.api.inputs import WeightsInput
+from apps.clusters.api.inputs import RollbackInput, WeightsInput
 from apps.clusters.control import rollout_holds, rollouts, weight_change
 from apps.clusters.queries import editing, lookup, receipts, revision_history
 from apps.clusters.queries import rollouts as rollout_queries
@@ -139,16 +139,20 @@ class ReceiptsView(APIView):
 class RollbackView(APIView):
     @extend_schema(
         operation_id="rollouts_roll_back",
-        request=None,
-        responses=shapes.answer(RolloutAnswer, 404, 409, status=202),
+        request=RollbackInput,
+        responses=shapes.answer(RolloutAnswer, 400, 404, 409, status=202),
     )
     def post(self, request: Request, pk: int) -> Response:
         """Carry the files of before back to every pgpool that this rollout changed: a new rollout."""
         caller = caller_of(request)
         rollout = lookup.rollout_of(caller=caller, pk=pk)
+        form = RollbackInput(data=request.data)
+        form.is_valid(raise_exception=True)
         now = timezone.now()
         with refusals.as_problems():
-            rollback = rollouts.request_rollback(caller=caller, rollout=rollout, now=now)
+            rollback = rollouts.request_rollback(
+                caller=caller, rollout=rollout, plan=form.validated_data["plan"], now=now
+            )
         answer = rollout_queries.rollout_answer(rollout=rollback, caller=caller, now=now)
         return Response(answer, status=status.HTTP_202_ACCEPTED)
 

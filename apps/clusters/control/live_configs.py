@@ -47,14 +47,14 @@ def _reached(cluster: Cluster, instances: Sequence[PgpoolInstance]) -> list[Live
 
 
 def _known(instance: PgpoolInstance, known: revisions.Known | None, error: ConfigUnusable) -> LiveConfig:
-    text = _found_latest(instance) if known is None else known.text
+    text = seen_latest(instance) if known is None else known.text
     if not text or not pgpool_conf.is_readable(text):
         raise ConfigUnusable(instance.name, f"{error.reason} No file of it is known that it could owe.") from error
     file = LiveFile(text, revisions.sha256_of(text), "", "")
     return LiveConfig(instance, file, pgpool_conf.parse(text), absent=str(error))
 
 
-def _found_latest(instance: PgpoolInstance) -> str:
+def seen_latest(instance: PgpoolInstance) -> str:
     """By the look for drift, where nothing was ever rolled out; empty before the first look."""
     return InstanceConfig.objects.filter(instance=instance).values_list("file_text", flat=True).first() or ""
 

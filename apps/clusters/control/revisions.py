@@ -186,7 +186,9 @@ def _known(file: RevisionFile, step: RolloutStep | None) -> Known:
     if step is None or step.state == RolloutStep.State.VERIFIED:
         return Known(file.text, (file.sha256,))
     if not step.is_touched:
-        return Known(file.base_text, (file.base_sha256,))
+        # An edit by hand that is adopted stands there already where its pgpool owes the revision.
+        owed = (file.sha256,) if step.state == RolloutStep.State.OWED else ()
+        return Known(file.base_text, (file.base_sha256, *owed))
     back = whole_files.way_back(file)
     if step.state == RolloutStep.State.RESTORED or (step.state == RolloutStep.State.OWED and "restore" in step.receipt):
         return Known(back, (file.base_sha256, sha256_of(back)))

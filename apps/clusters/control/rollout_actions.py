@@ -15,7 +15,7 @@ from typing import Any
 from apps.clusters.control import confirmation, deliveries, published, revisions, whole_files
 from apps.clusters.control.confirmation import NotConfirmed
 from apps.clusters.domain import pgpool_conf
-from apps.clusters.models import PgpoolInstance, RolloutStep
+from apps.clusters.models import ConfigRevision, PgpoolInstance, RolloutStep
 from apps.clusters.outside.delivery import (
     Delivery,
     DryRunRejected,
@@ -35,6 +35,8 @@ RELOAD_DEADLINE_S = 1.5
 RESTORE_RELOAD_DEADLINE_S = 1.0
 READ_BACK_PATIENCE_S = 1.5
 READ_BACK, RESTORED_READ_BACK = "read_back", "restored_read_back"
+# In the receipt of a step whose file was edited by hand, and is adopted as it stands.
+AS_FOUND = "as_found"
 # No action takes longer, whatever is frozen; confirming an old file reloads and reads back, and takes longest.
 LONGEST_ACTION_S = 10.0
 
@@ -75,17 +77,24 @@ def check_base(step: RolloutStep, held_until: float) -> Done:
         dry_run = _delivery(step).dry_run(step.file.text)
     except DryRunRejected as error:
         raise ActionFailed(str(error), is_final=True) from error
-    facts = {
+    facts: dict[str, Any] = {
         "base_sha256": step.file.base_sha256,
         "dry_run": dry_run.note,
         "delivery": _instance(step).get_delivery_kind_display(),
     }
+    if step.rollout.revision.origin == ConfigRevision.Origin.ADOPTED and found == step.file.sha256:
+        facts[AS_FOUND] = True
     return Done(f"The live file is the expected one; {dry_run.note}.", facts)
 
 
 def write(step: RolloutStep, held_until: float) -> Done:
-    """Put the new file in the place of the base."""
+    """Put the new file in the place of the base; one that is adopted stands there, and is left as it is."""
     file, tag = step.file, f"{step.rollout_id}"
+    if AS_FOUND in step.receipt:
+        if _read(_delivery(step)) != file.sha256:
+            raise ActionFailed(_base_changed(step), is_final=True)
+        facts = {"sha256_before": file.sha256, "sha256_after": file.sha256}
+        return Done("The file is left as it was found.", facts)
     return _put(step, held_until, old=file.base_sha256, text=file.text, new=file.sha256, tag=tag)
 
 

@@ -13,7 +13,7 @@ from apps.clusters.control import rollout_guards, rollout_rows
 from apps.clusters.domain import guards
 from apps.clusters.domain.guards import Finding, Outcome
 from apps.clusters.domain.rollout_waves import stored_plan
-from apps.clusters.models import Rollout, RolloutStep
+from apps.clusters.models import ConfigRevision, Rollout, RolloutStep
 
 # How often the guards look, and how often at most during one hold.
 SHORTEST_LOOK_S = 5.0
@@ -74,7 +74,9 @@ def _halt(rollout: Rollout, found: Sequence[Finding], holder: str) -> None:
     rollout_rows.change_rollout(
         rollout, holder, is_halting=True, halt_reason=reason, hold_started_at=None, hold_ends_at=None
     )
-    rollout_rows.log(rollout, f"Halted by its guards, the old files are put back: {reason}.", is_problem=True)
+    is_adoption = rollout.revision.origin == ConfigRevision.Origin.ADOPTED
+    what = "what was edited by hand is left as it is" if is_adoption else "the old files are put back"
+    rollout_rows.log(rollout, f"Halted by its guards, {what}: {reason}.", is_problem=True)
 
 
 def _end(rollout: Rollout, found: Sequence[Finding], wave: int, holder: str, now: datetime) -> None:

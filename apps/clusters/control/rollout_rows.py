@@ -16,6 +16,7 @@ from kombu.exceptions import OperationalError
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.clusters.control import backend_operation_rows, program_parameters, restart_rows, writes
+from apps.clusters.control.rollout_actions import AS_FOUND
 from apps.clusters.domain import rollout_plan
 from apps.clusters.domain.rollout_plan import RolloutView, StepView
 from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Plan, plan_as_json, stored_plan
@@ -185,7 +186,7 @@ def view_of(rollout: Rollout, steps: Sequence[RolloutStep]) -> RolloutView:
     """The rows as the plan reads them."""
     return RolloutView(
         state=rollout_plan.RolloutState(rollout.state),
-        is_rollback=is_way_back(rollout),
+        is_rollback=goes_past_failures(rollout),
         steps=tuple(_step_view(step) for step in steps),
         is_halting=rollout.is_halting,
         is_cancel_requested=rollout.is_cancel_requested,
@@ -194,9 +195,15 @@ def view_of(rollout: Rollout, steps: Sequence[RolloutStep]) -> RolloutView:
     )
 
 
-def is_way_back(rollout: Rollout) -> bool:
-    """Whether it goes on past a pgpool that fails, and undoes nothing: the others must not wait for that one."""
-    return rollout.rollback_of_id is not None or rollout.revision.origin == ConfigRevision.Origin.REVERTED
+def goes_past_failures(rollout: Rollout) -> bool:
+    """Whether it goes on past a pgpool that fails, and undoes nothing: the others must not wait for that one.
+
+    So does an adoption: what is right on one pgpool is no less so because another one is frozen.
+    """
+    return rollout.rollback_of_id is not None or rollout.revision.origin in _PAST_FAILURES
+
+
+_PAST_FAILURES = {ConfigRevision.Origin.REVERTED, ConfigRevision.Origin.ADOPTED}
 
 
 def _step_view(step: RolloutStep) -> StepView:
@@ -207,14 +214,15 @@ def _step_view(step: RolloutStep) -> StepView:
         attempts=step.attempts,
         error=step.error,
         is_touched=step.is_touched,
-        is_base_checked=_is_base_checked(step),
+        is_base_checked=_has(step, "base_sha256"),
+        is_as_found=_has(step, AS_FOUND),
     )
 
 
-def _is_base_checked(step: RolloutStep) -> bool:
-    """As steps_of found it, else by the receipt."""
-    found: bool | None = getattr(step, "is_base_checked", None)
-    return "base_sha256" in step.receipt if found is None else found
+def _has(step: RolloutStep, key: str) -> bool:
+    """Whether its receipt has this key: as steps_of found it, else by the receipt itself."""
+    found: bool | None = getattr(step, f"has_{key}", None)
+    return key in step.receipt if found is None else found
 
 
 def loaded(rollout: Rollout, step_ids: Sequence[int], *, texts: Collection[str]) -> dict[int, RolloutStep]:
@@ -234,8 +242,8 @@ def loaded(rollout: Rollout, step_ids: Sequence[int], *, texts: Collection[str])
 
 def steps_of(rollout: Rollout) -> list[RolloutStep]:
     """As view_of reads them, in their order; without the receipts, which are long."""
-    is_checked = Q(receipt__has_key="base_sha256")
-    return list(rollout.steps.defer("receipt").annotate(is_base_checked=is_checked).order_by("position"))
+    found = {f"has_{key}": Q(receipt__has_key=key) for key in ("base_sha256", AS_FOUND)}
+    return list(rollout.steps.defer("receipt").annotate(**found).order_by("position"))
 
 
 def nudge(row_id: int, *, task: str = ADVANCE_TASK) -> None:

@@ -87,7 +87,7 @@ def begin(*, rollout: Rollout, step: RolloutStep, action: StepAction, batch: Bat
         _store_failure(rollout, one, batch, ActionFailed(reason, is_final=True), now=now)
         return None
     # The instance is marked as touched too: whoever goes on after a crash must know of it.
-    is_touched = step.is_touched or isinstance(action, Write)
+    is_touched = step.is_touched or (isinstance(action, Write) and not action.step.is_as_found)
     batch.change(step, attempts=step.attempts + 1, is_touched=is_touched, retry_at=None)
     return one
 
@@ -161,6 +161,8 @@ def _store_success(one: Try, batch: Batch, done: Done, *, now: datetime) -> None
         changes["error"] = ""
     if type(action) in _DONE_AT:
         changes[_DONE_AT[type(action)]] = now
+    if isinstance(action, Verify):
+        changes["is_touched"] = True  # a file that is adopted stands there from now on
     if done.receipt:
         changes["receipt"] = {**step.receipt, **done.receipt}
     batch.change(step, **changes)
@@ -178,7 +180,7 @@ def _store_failure(rollout: Rollout, one: Try, batch: Batch, error: ActionFailed
         error.reason,
         is_final=is_final,
         is_absent=error.is_absent,
-        keeps_file=rollout_rows.is_way_back(rollout),
+        keeps_file=rollout_rows.goes_past_failures(rollout),
     )
     wait_s = min(RETRY_S[type(action)] * 2 ** max(0, after.attempts - PATIENT_TRIES), LONGEST_RETRY_S)
     batch.change(

@@ -29,7 +29,7 @@ from apps.clusters.control.revisions import NewFile
 from apps.clusters.control.rollout_crew import Crew
 from apps.clusters.domain import pgpool_conf, rollout_plan
 from apps.clusters.domain.rollout_plan import Finish, Hold, RolloutView
-from apps.clusters.domain.rollout_waves import Absent, Plan, Strategy, stored_plan
+from apps.clusters.domain.rollout_waves import Absent, Plan, Strategy, parse_plan, stored_plan
 from apps.clusters.models import ConfigRevision, Rollout, RolloutStep
 
 logger = logging.getLogger(__name__)
@@ -147,6 +147,9 @@ def _finish(rollout: Rollout, holder: str, state: Rollout.State, *, now: datetim
         text = f"{steps[0].instance_name} returned and was given {rollout.settles.step.rollout.revision}"
     if state == Rollout.State.ROLLED_BACK and all(step.file.is_as_before for step in steps if step.is_touched):
         text = f"rollout of revision {rollout.revision.number} stopped; there was nothing to take back"
+    if state == Rollout.State.FAILED and rollout.revision.origin == ConfigRevision.Origin.ADOPTED:
+        left = ", ".join(step.instance_name for step in steps if step.state != RolloutStep.State.VERIFIED)
+        text = f"revision {rollout.revision.number} was not adopted on {left}; what was edited there is left as it is"
     is_problem = state == Rollout.State.FAILED or (
         state == Rollout.State.ROLLED_BACK and not rollout.is_cancel_requested
     )
@@ -159,7 +162,7 @@ def _finish(rollout: Rollout, holder: str, state: Rollout.State, *, now: datetim
     was_active = rollout.state in Rollout.ACTIVE
     with transaction.atomic():
         rollout_rows.change_rollout(rollout, holder, state=state, finished_at=now, halt_reason=reason)
-        rollout.steps.filter(state=RolloutStep.State.PENDING, is_touched=False).update(state=RolloutStep.State.SKIPPED)
+        rollout.steps.filter(state__in=_BEGUN, is_touched=False).update(state=RolloutStep.State.SKIPPED)
         debts.note_end(rollout=rollout, state=state, was_active=was_active, now=now)
         rollout_rows.log(rollout, f"{text[0].upper()}{text[1:]}.", is_problem=is_problem)
         rollout_rows.add_event(rollout, text, at=now, detail=reason, is_problem=is_problem)
@@ -174,6 +177,8 @@ def _outcome(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
     return f"{', '.join(done)}{owes}"
 
 
+# One whose file is adopted is begun, and not touched.
+_BEGUN = (RolloutStep.State.PENDING, RolloutStep.State.WRITTEN, RolloutStep.State.RELOADED)
 _ENDINGS: Mapping[Rollout.State, str] = {
     Rollout.State.VERIFIED: "revision {number} verified on {names}",
     Rollout.State.ROLLED_BACK: "revision {number} was taken back; every touched pgpool uses its old file again",
@@ -214,29 +219,28 @@ def cancel(*, caller: Caller, rollout: Rollout, now: datetime) -> Rollout:
     return current
 
 
-def request_rollback(*, caller: Caller, rollout: Rollout, now: datetime) -> Rollout:
+def request_rollback(*, caller: Caller, rollout: Rollout, plan: object = None, now: datetime) -> Rollout:
     """A new rollout that puts the files back which stood there before this one.
 
-    Raises RollbackRefused (it changed nothing, a file was changed since, or a pgpool that owes would be left out) or
-    rollout_rows.RolloutRunning.
+    plan: what of plan_back is to be otherwise, as rollout_waves.parse_plan takes it.
+    Raises PlanError, RollbackRefused (it changed nothing, a file was changed since, or a pgpool that owes would be left
+    out) or rollout_rows.RolloutRunning.
     """
     cluster = rollout.cluster
     with rollout_rows.one_at_a_time(cluster), transaction.atomic():
         rollout_rows.hold(cluster)
-        steps = list(rollout.steps.select_related("file", "instance", "debt").order_by("position"))
+        steps = rollout.steps.select_related("file", "instance", "debt", "rollout__revision").order_by("position")
         # Those that owe it, and have nothing of it, have nothing to take back.
-        standing = [step for step in steps if debts.stands_in(step)]
+        standing = [step for step in steps if debts.is_taken_back(step)]
         _refuse_nothing(rollout, standing)
         _refuse_leaving_out(rollout)
-        plan = Plan(strategy=Strategy.ALL_AT_ONCE)  # a frozen pgpool keeps no other from its way back
-        if stored_plan(rollout.plan).lets_owe:
-            plan = replace(plan, absent=Absent.OWE)
+        parsed = _plan_back(rollout, plan, [step.instance_name for step in standing])
         revision = revisions.store(
             cluster=cluster,
             origin=ConfigRevision.Origin.ROLLBACK,
             note=f"back to the files before rollout {rollout.pk}",
             author=caller.user,
-            files=_files_before(rollout, standing, plan),
+            files=_files_before(rollout, standing, parsed),
         )
         return rollout_rows.create(
             caller=caller,
@@ -244,9 +248,23 @@ def request_rollback(*, caller: Caller, rollout: Rollout, now: datetime) -> Roll
             revision=revision,
             weights_before=rollout.revision.weights,
             rollback_of=rollout,
-            plan=plan,
+            plan=parsed,
             now=now,
         )
+
+
+def plan_back(rollout: Rollout) -> Plan:
+    """How this one is rolled back unless told: a frozen pgpool keeps no other from its way back."""
+    plan = Plan(strategy=Strategy.ALL_AT_ONCE)
+    return replace(plan, absent=Absent.OWE) if stored_plan(rollout.plan).lets_owe else plan
+
+
+def _plan_back(rollout: Rollout, plan: object, names: Sequence[str]) -> Plan:
+    usual = plan_back(rollout)
+    if plan is None:
+        return usual
+    unless_told = {"strategy": usual.strategy.value, "absent": usual.absent.value}
+    return parse_plan({**unless_told, **plan} if isinstance(plan, Mapping) else plan, names)
 
 
 def _refuse_nothing(rollout: Rollout, steps: Sequence[RolloutStep]) -> None:

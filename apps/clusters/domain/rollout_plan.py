@@ -2,7 +2,8 @@
 
 Nothing is written anywhere before the base of every instance was checked. Wave after wave of instances is written,
 reloaded and verified. The first one that fails halts a rollout: every touched instance gets its old file back. A
-rollback does not halt: an instance that cannot be reached must not keep the others on the file that is being left.
+rollback does not halt: an instance that cannot be reached must not keep the others on the file that is being left. Nor
+does an adoption, which writes nothing and has nothing to put back: what was edited by hand is left as it was found.
 What is due on several instances is given together; a worker may do it at the same time.
 """
 
@@ -48,6 +49,7 @@ class StepView:
     error: str = ""
     is_touched: bool = False  # stored before the first byte is written
     is_base_checked: bool = False
+    is_as_found: bool = False  # the file was edited by hand and is adopted: nothing is written, nor put back
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class RolloutView:
     """A rollout as its rows say."""
 
     state: RolloutState
-    is_rollback: bool
+    is_rollback: bool  # or an adoption: it goes on past an instance that fails
     steps: tuple[StepView, ...]
     is_halting: bool = False
     is_cancel_requested: bool = False
@@ -190,7 +192,9 @@ def _is_done(view: RolloutView) -> bool:
 
 def after_success(action: StepAction) -> StepView:
     """The step as it stands when its action is done."""
-    is_touched = action.step.is_touched or not isinstance(action, CheckBase)
+    # Of a file that is adopted nothing stands there before it is verified.
+    is_as_found = action.step.is_as_found and not isinstance(action, Verify)
+    is_touched = action.step.is_touched or not (is_as_found or isinstance(action, CheckBase))
     is_away = action.step.state is StepState.ABSENT
     state = StepState.OWED if is_away else _AFTER_SUCCESS[type(action)]
     return replace(action.step, state=state, attempts=0, is_touched=is_touched, is_base_checked=True)
@@ -275,6 +279,8 @@ def _late_confirmations(view: RolloutView) -> tuple[Action, ...]:
 
 
 def _needs_restoring(step: StepView) -> bool:
+    if step.is_as_found:
+        return False
     if step.state is StepState.FAILED:
         return step.is_touched and step.attempts < ATTEMPTS[Restore]
     if step.state in _AWAY:
@@ -291,7 +297,7 @@ def _least_tried(steps: Iterable[StepView]) -> list[StepView]:
 
 
 def _end(view: RolloutView) -> RolloutState:
-    touched = [step for step in view.steps if step.is_touched or step.state in _TOUCHED]
+    touched = [step for step in view.steps if step.is_touched or (step.state in _TOUCHED and not step.is_as_found)]
     if not touched:
         return RolloutState.CANCELLED if view.is_cancel_requested else RolloutState.FAILED
     is_restored = all(step.state is StepState.RESTORED for step in touched)

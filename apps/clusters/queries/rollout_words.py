@@ -10,7 +10,7 @@ from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload
 from apps.clusters.domain.routing import RoutingState
 from apps.clusters.domain.routing_words import listed
 from apps.clusters.domain.verification import TruthState
-from apps.clusters.models import Rollout, RolloutStep, WritesSwitch
+from apps.clusters.models import ConfigRevision, Rollout, RolloutStep, WritesSwitch
 from apps.clusters.queries.superseded import Newer
 
 _State = Rollout.State
@@ -112,6 +112,8 @@ def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool
     """What cancelling or rolling back would do, or why there is nothing to do."""
     touched = [step.instance_name for step in steps if step.is_touched]
     if rollout.state in Rollout.ACTIVE:
+        if _is_adoption(rollout):
+            return "Cancelling leaves what was edited by hand as it is; where it is verified by then, it is adopted."
         if _is_all_as_before(steps):
             return "There is nothing to take back: the files were already so."
         if rollout.is_cancel_requested or rollout.is_halting:
@@ -191,10 +193,7 @@ def _room(finding: Finding) -> float | None:
 
 def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) -> str:
     if rollout.is_cancel_requested or rollout.is_halting:
-        way_back = (
-            "the files were already so" if _is_all_as_before(steps) else "touched pgpools get their old file back"
-        )
-        return f"{'Cancelling' if rollout.is_cancel_requested else 'Halted'}: {way_back}."
+        return f"{'Cancelling' if rollout.is_cancel_requested else 'Halted'}: {_what_goes_back(rollout, steps)}."
     if rollout.state == _State.PENDING:
         return f"Waiting for a worker to carry revision {rollout.revision.number} to {_counted(len(steps))}."
     if rollout.state == _State.PAUSED:
@@ -206,6 +205,16 @@ def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) ->
     waiting = [step.instance_name for step in steps if step.waiting_for]
     waits = f"; {listed(waiting)} {'wait' if len(waiting) > 1 else 'waits'}" if waiting else ""
     return f"Rolling out: {verified} of {_counted(len(steps))} verified{waits}."
+
+
+def _what_goes_back(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
+    if _is_adoption(rollout):
+        return "what was edited by hand is left as it is"
+    return "the files were already so" if _is_all_as_before(steps) else "touched pgpools get their old file back"
+
+
+def _is_adoption(rollout: Rollout) -> bool:
+    return rollout.revision.origin == ConfigRevision.Origin.ADOPTED
 
 
 def _counted(pgpools: int) -> str:

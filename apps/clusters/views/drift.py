@@ -1,6 +1,7 @@
 """The page of drift: what was edited by hand, and the two ways to deal with it, each after its diff was shown."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -14,7 +15,9 @@ from apps.accounts.see_other import see_other
 from apps.clusters.control import drift_changes
 from apps.clusters.control.revisions import WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
-from apps.clusters.models import Rollout
+from apps.clusters.domain.rollout_waves import PlanError
+from apps.clusters.forms.rollout_plans import PlanForm
+from apps.clusters.models import Cluster, Rollout
 from apps.clusters.queries import lookup
 from apps.clusters.queries.drift import drift_answer, drift_diffs
 from apps.clusters.views.detail import cluster_context
@@ -39,18 +42,14 @@ def drift_now(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
 @page(Role.OPERATOR)
 def drift_adopt(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     """Asked for: what adopting would take as verified. Posted: the rollout that does it."""
-    if request.method == "GET":
-        return _confirmation(request, caller, slug, is_revert=False)
-    return _requested(request, caller, slug, drift_changes.request_adoption)
+    return _confirmed(request, caller, slug, drift_changes.request_adoption, is_revert=False)
 
 
 @require_http_methods(["GET", "POST"])
 @page(Role.OPERATOR)
 def drift_revert(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     """Asked for: what reverting would write. Posted: the rollout that does it."""
-    if request.method == "GET":
-        return _confirmation(request, caller, slug, is_revert=True)
-    return _requested(request, caller, slug, drift_changes.request_reversion)
+    return _confirmed(request, caller, slug, drift_changes.request_reversion, is_revert=True)
 
 
 def _shown(request: HttpRequest, caller: Caller, slug: str, template: str) -> HttpResponse:
@@ -59,9 +58,28 @@ def _shown(request: HttpRequest, caller: Caller, slug: str, template: str) -> Ht
     return render(request, template, {**cluster_context(caller, cluster, "drift"), "drift": found})
 
 
-def _confirmation(request: HttpRequest, caller: Caller, slug: str, *, is_revert: bool) -> HttpResponse:
+def _confirmed(request: HttpRequest, caller: Caller, slug: str, story: Story, *, is_revert: bool) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
-    name = request.GET.get("instance", "")
+    name = (request.GET if request.method == "GET" else request.POST).get("instance", "")
+    names = list(cluster.instances.order_by("name").values_list("name", flat=True))
+    plan_form = PlanForm(request.POST, instance_names=[name] if name in names else names)
+    if request.method == "GET":
+        return _confirmation(request, caller, cluster, name, plan_form, is_revert=is_revert)
+    if plan_form.is_refused:
+        return _confirmation(request, caller, cluster, name, plan_form, is_revert=is_revert, status=422)
+    return _requested(request, caller, cluster, story, name=name, plan=plan_form.plan)
+
+
+def _confirmation(
+    request: HttpRequest,
+    caller: Caller,
+    cluster: Cluster,
+    name: str,
+    plan_form: PlanForm,
+    *,
+    is_revert: bool,
+    status: int = 200,
+) -> HttpResponse:
     found = drift_answer(caller=caller, cluster=cluster)
     diffs = drift_diffs(cluster=cluster, names=[name] if name else [], is_revert=is_revert)
     chosen = next((each for each in found["instances"] if each["instance"] == name), None)
@@ -75,16 +93,19 @@ def _confirmation(request: HttpRequest, caller: Caller, slug: str, *, is_revert:
         "may": subject["can_revert"] if is_revert else subject["can_adopt"],
         "why_not": subject["revert_reason"] if is_revert else subject["adopt_reason"],
         "diffs": diffs,
+        "plan_form": plan_form,
+        "refusal": "How to roll out: look at what is marked there." if plan_form.is_refused else "",
     }
-    return render(request, "clusters/drift_confirm.html", context)
+    return render(request, "clusters/drift_confirm.html", context, status=status)
 
 
-def _requested(request: HttpRequest, caller: Caller, slug: str, story: Story) -> HttpResponse:
-    cluster = lookup.cluster_of(caller=caller, slug=slug)
-    name = request.POST.get("instance", "")
+def _requested(
+    request: HttpRequest, caller: Caller, cluster: Cluster, story: Story, *, name: str, plan: dict[str, Any] | None
+) -> HttpResponse:
+    names = [name] if name else []
     try:
-        rollout = story(caller=caller, cluster=cluster, names=[name] if name else [], now=timezone.now())
-    except (WeightsRefused, RolloutRunning, drift_changes.UnknownInstances) as error:
+        rollout = story(caller=caller, cluster=cluster, names=names, plan=plan, now=timezone.now())
+    except (WeightsRefused, RolloutRunning, PlanError, drift_changes.UnknownInstances) as error:
         messages.error(request, str(error))
-        return see_other("cluster-drift", organisation=caller.organisation.slug, slug=slug)
+        return see_other("cluster-drift", organisation=caller.organisation.slug, slug=cluster.slug)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)

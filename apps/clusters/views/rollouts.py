@@ -14,6 +14,8 @@ from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.clusters.control import rollout_holds, rollouts, weight_change
+from apps.clusters.domain.rollout_waves import PlanError
+from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup
 from apps.clusters.queries.receipts import receipts_answer
@@ -79,26 +81,32 @@ def _answer(
 @page(Role.OPERATOR)
 def rollout_rollback(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     """Asked for: what rolling back would write. Posted: the rollout that does it."""
-    if request.method == "GET":
-        return _rollback_page(request, caller, pk)
     rollout = lookup.rollout_of(caller=caller, pk=pk)
+    plan_form = PlanForm.of_cluster(rollout.cluster, request.POST, usual=rollouts.plan_back(rollout))
+    if request.method == "GET":
+        return _rollback_page(request, caller, rollout, plan_form)
+    if plan_form.is_refused:
+        return _rollback_page(request, caller, rollout, plan_form, status=422)
     try:
-        rollback = rollouts.request_rollback(caller=caller, rollout=rollout, now=timezone.now())
-    except (rollouts.RolloutRefused, weight_change.WeightsRefused, weight_change.RolloutRunning) as error:
+        rollback = rollouts.request_rollback(caller=caller, rollout=rollout, plan=plan_form.plan, now=timezone.now())
+    except (rollouts.RolloutRefused, weight_change.WeightsRefused, weight_change.RolloutRunning, PlanError) as error:
         messages.error(request, str(error))
         return see_other("rollout", organisation=caller.organisation.slug, pk=pk)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollback.pk)
 
 
-def _rollback_page(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
-    rollout = lookup.rollout_of(caller=caller, pk=pk)
+def _rollback_page(
+    request: HttpRequest, caller: Caller, rollout: Rollout, plan_form: PlanForm, status: int = 200
+) -> HttpResponse:
     answer = rollout_answer(rollout=rollout, caller=caller, now=timezone.now())
     context = {
         **cluster_context(caller, rollout.cluster, "history"),
         "rollout": answer,
         "diffs": rollout_diffs(rollout=rollout, is_back=True) if answer["can_roll_back"] else [],
+        "plan_form": plan_form,
+        "refusal": "How to roll out: look at what is marked there." if plan_form.is_refused else "",
     }
-    return render(request, "clusters/rollout_rollback.html", context)
+    return render(request, "clusters/rollout_rollback.html", context, status=status)
 
 
 @require_POST

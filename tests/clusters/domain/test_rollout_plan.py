@@ -354,3 +354,37 @@ def test_the_plan_ends_from_any_rows_whatsoever(
         view = replace(view, steps=tuple(changed if one.position == changed.position else one for one in view.steps))
         action = next_action(view)
     raise AssertionError("the plan does not end")
+
+
+def adopting(state: StepState, **facts: object) -> StepView:
+    return replace(step(2, state), is_touched=False, is_base_checked=True, is_as_found=True, **facts)  # type: ignore[arg-type]
+
+
+ADOPTED = replace(VERIFIED[0], is_as_found=True)
+
+
+@pytest.mark.parametrize("state", [StepState.WRITTEN, StepState.RELOADED])
+def test_an_edit_that_is_adopted_is_never_put_back(state: StepState) -> None:
+    cancelled = {"is_cancel_requested": True, "is_rollback": True}
+
+    assert next_action(rollout(adopting(state), **cancelled)) == Finish(RolloutState.CANCELLED)
+    assert next_action(rollout(ADOPTED, adopting(state), **cancelled)) == Finish(RolloutState.FAILED)
+    assert next_action(rollout(ADOPTED, adopting(state), is_halting=True, is_rollback=True)) == Finish(
+        RolloutState.FAILED
+    )
+
+
+def test_an_adoption_goes_on_past_one_that_fails_and_ends_failed() -> None:
+    failed, pending = adopting(StepState.FAILED), replace(CHECKED[2], is_as_found=True)
+
+    assert next_action(rollout(failed, pending, is_rollback=True)) == Write(pending)
+    assert next_action(rollout(failed, ADOPTED, is_rollback=True)) == Finish(RolloutState.FAILED)
+
+
+def test_an_edit_that_is_adopted_counts_as_touched_once_it_is_verified() -> None:
+    pending = replace(CHECKED[0], is_as_found=True)
+
+    written = after_success(Write(pending))
+    assert not written.is_touched
+    assert not after_success(Reload(written)).is_touched
+    assert after_success(Verify(after_success(Reload(written)))).is_touched

@@ -1,0 +1,264 @@
+"""Adopting and reverting by a plan: what becomes of a pgpool that is away, and of an edit that cannot be adopted."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apps.clusters.control import debt_settlement, drift_changes, presence, revisions, rollouts, weight_change
+from apps.clusters.control.drift_changes import DriftRefused
+from apps.clusters.control.live_configs import NobodyReached
+from apps.clusters.models import ClusterEvent, InstanceLatest, PgpoolInstance, RevisionDebt, Rollout
+from tests.clusters.callers_at_doors import browser, script
+from tests.clusters.drifting import Drifting, drifting_pair
+from tests.clusters.rollout_scene import Clock, conf_text
+from tests.clusters.test_registration_pages import text_of
+
+pytestmark = pytest.mark.django_db
+
+REST = "/api/v1/clusters/orders/drift/"
+PAGE = "/o/acme/clusters/orders/drift/"
+OWE = {"absent": "owe"}
+ASK = {**OWE, "on_return": "ask"}
+WAS = "delay_threshold = 1000"
+
+
+def edited(number: int) -> str:
+    return conf_text().replace(WAS, f"delay_threshold = {number}")
+
+
+@pytest.fixture
+def pair(db: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Drifting]:
+    """Both files were edited by hand since they were found first, and reloaded by nobody."""
+    monkeypatch.setattr(presence, "DEADLINE_S", 1.0)
+    with drifting_pair(tmp_path, settings, monkeypatch) as found:
+        found.look()
+        for number in (1, 2):
+            found.edit(WAS, f"delay_threshold = {number}", number=number, reload=False)
+        found.look()
+        yield found
+
+
+def away(pair: Drifting) -> None:
+    """Nobody listens at pgpool-2, as where it is stopped."""
+    PgpoolInstance.objects.filter(pk=pair.scene.instances[1].pk).update(port=1, pcp_port=1)
+
+
+def host_gone(pair: Drifting) -> None:
+    away(pair)
+    pair.scene.confs[1].rename(pair.scene.confs[1].with_suffix(".gone"))
+
+
+def back(pair: Drifting) -> None:
+    pgpool, instance, conf = pair.scene.pgpools[1], pair.scene.instances[1], pair.scene.confs[1]
+    if not conf.exists():
+        conf.with_suffix(".gone").rename(conf)
+    PgpoolInstance.objects.filter(pk=instance.pk).update(port=pgpool.port, pcp_port=pgpool.pcp_port)
+    pair.now += timedelta(minutes=1)
+    seen = {"polled_at": pair.now, "answered_at": pair.now, "state": "answering", "state_since": pair.now}
+    InstanceLatest.objects.update_or_create(instance=instance, defaults=seen)
+
+
+def asked(pair: Drifting, **more: Any) -> dict[str, Any]:
+    return {"caller": pair.scene.caller, "cluster": pair.scene.cluster, "now": pair.now, **more}
+
+
+def adopted(pair: Drifting, plan: object = None, *names: str) -> Rollout:
+    return carried_out(pair, drift_changes.request_adoption(**asked(pair, plan=plan, names=names)))
+
+
+def reverted(pair: Drifting, plan: object = None, *names: str) -> Rollout:
+    return carried_out(pair, drift_changes.request_reversion(**asked(pair, plan=plan, names=names)))
+
+
+def carried_out(pair: Drifting, rollout: Rollout) -> Rollout:
+    pair.now += timedelta(seconds=5)
+    return pair.scene.advance(rollout, clock=Clock(now=pair.now))
+
+
+def settled(pair: Drifting) -> Rollout:
+    debt_settlement.settle_returned(now=pair.now)
+    return carried_out(pair, pair.scene.cluster.rollouts.latest("pk"))
+
+
+@pytest.mark.parametrize("mode", ["forget", pytest.param("hang", marks=pytest.mark.waits)])
+def test_a_pgpool_that_does_not_follow_keeps_its_edit_and_the_other_is_adopted(pair: Drifting, mode: Any) -> None:
+    pair.scene.pgpools[1].mode = mode
+
+    rollout = adopted(pair)
+
+    assert rollout.state == "failed"
+    assert pair.scene.states(rollout) == ["verified", "failed"]
+    assert pair.scene.texts() == [edited(1), edited(2)]
+    assert not list(pair.scene.confs[1].parent.glob("pgpool-2.conf.*"))
+    pair.scene.pgpools[1].mode = "ok"
+    found = pair.look()
+    assert [each["state"] for each in found["instances"]] == ["in_step", "drifted"]
+    title = ClusterEvent.objects.filter(kind="rollout").latest("pk").title
+    assert title == "revision 2 was not adopted on pgpool-2; what was edited there is left as it is"
+    assert adopted(pair).state == "verified"
+    assert pair.look()["state"] == "in_step"
+
+
+def test_an_edit_that_was_not_adopted_is_no_known_file(pair: Drifting) -> None:
+    pair.scene.pgpools[1].mode = "forget"
+    adopted(pair)
+
+    with pytest.raises(weight_change.BaseChanged, match="pgpool-2"):
+        pair.scene.request()
+
+
+def test_rolling_a_failed_adoption_back_takes_no_other_edit_away(pair: Drifting) -> None:
+    pair.scene.pgpools[1].mode = "forget"
+    rollout = adopted(pair)
+
+    rollback = rollouts.request_rollback(caller=pair.scene.caller, rollout=rollout, now=pair.now)
+
+    assert carried_out(pair, rollback).state == "verified"
+    assert pair.scene.texts() == [conf_text(), edited(2)]
+
+
+def test_cancelling_leaves_every_edit_as_it_is(pair: Drifting) -> None:
+    rollout = drift_changes.request_adoption(**asked(pair))
+
+    def cancel(look: int) -> None:
+        if rollout.steps.filter(state="verified").exists() and not Rollout.objects.get().is_cancel_requested:
+            rollouts.cancel(caller=pair.scene.caller, rollout=rollout, now=pair.now)
+
+    pair.scene.advance(rollout, clock=Clock(now=pair.now, when_looked=cancel))
+
+    assert (rollout.state, pair.scene.states(rollout)) == ("failed", ["verified", "skipped"])
+    assert pair.scene.texts() == [edited(1), edited(2)]
+
+
+def test_one_cancelled_before_anything_is_verified_has_touched_nothing(pair: Drifting) -> None:
+    rollout = drift_changes.request_adoption(**asked(pair))
+
+    def cancel(look: int) -> None:
+        if rollout.steps.filter(state="reloaded").exists() and not Rollout.objects.get().is_cancel_requested:
+            rollouts.cancel(caller=pair.scene.caller, rollout=rollout, now=pair.now)
+
+    pair.scene.advance(rollout, clock=Clock(now=pair.now, when_looked=cancel))
+
+    assert rollout.state in {"cancelled", "failed"}
+    assert pair.scene.texts() == [edited(1), edited(2)]
+    assert not rollout.steps.filter(state__in=["pending", "written", "reloaded"]).exists()
+
+
+@pytest.mark.parametrize("story", [adopted, reverted])
+def test_unless_told_nothing_is_done_without_a_pgpool_whose_file_cannot_be_read(pair: Drifting, story: Any) -> None:
+    host_gone(pair)
+
+    with pytest.raises(revisions.ConfigUnusable, match="pgpool-2"):
+        story(pair)
+
+    assert not Rollout.objects.exists()
+    assert pair.scene.confs[0].read_text() == edited(1)
+
+
+def test_a_pgpool_that_is_away_owes_the_adoption_of_its_edit(pair: Drifting) -> None:
+    host_gone(pair)
+
+    rollout = adopted(pair, OWE)
+
+    assert (rollout.state, pair.scene.states(rollout)) == ("verified", ["verified", "owed"])
+    back(pair)
+    settlement = settled(pair)
+    assert (settlement.state, settlement.steps.get().instance_name) == ("verified", "pgpool-2")
+    assert pair.scene.texts() == [edited(1), edited(2)]
+    assert pair.scene.pgpools[1].values["delay_threshold"] == "2"
+    assert pair.look()["state"] == "in_step"
+
+
+def test_a_pgpool_that_is_away_owes_the_file_that_was_verified(pair: Drifting) -> None:
+    host_gone(pair)
+
+    rollout = reverted(pair, ASK)
+
+    assert (rollout.state, pair.scene.states(rollout)) == ("verified", ["verified", "owed"])
+    back(pair)
+    debt_settlement.settle_returned(now=pair.now)
+    assert pair.scene.texts() == [conf_text(), edited(2)]
+    given = debt_settlement.give(caller=pair.scene.caller, debt=RevisionDebt.objects.get(), now=pair.now)
+    assert carried_out(pair, given).state == "verified"
+    assert pair.scene.texts() == [conf_text()] * 2
+    assert pair.look()["state"] == "in_step"
+
+
+def test_a_reversion_that_was_owed_leaves_open_what_was_owed_before(pair: Drifting) -> None:
+    reverted(pair)
+    away(pair)
+    newer = carried_out(pair, pair.scene.request(plan={"strategy": "all_at_once", **OWE}))
+    pair.edit(WAS, "delay_threshold = 7", number=1, reload=False)
+    pair.edit(WAS, "delay_threshold = 7", number=2, reload=False)
+    pair.look()
+
+    assert reverted(pair, OWE).state == "verified"
+
+    back(pair)
+    assert settled(pair).state == "verified"
+    assert RevisionDebt.objects.get(state="open").step.rollout == newer
+    assert settled(pair).state == "verified"
+    assert pair.scene.texts() == [conf_text(weights=("0", "1", "3"))] * 2
+
+
+def test_one_that_owes_already_and_whose_file_cannot_be_read_waits_for_its_return(pair: Drifting) -> None:
+    reverted(pair)
+    away(pair)
+    carried_out(pair, pair.scene.request(plan={"strategy": "all_at_once", **OWE}))
+    for number in (1, 2):
+        pair.edit(WAS, "delay_threshold = 7", number=number, reload=False)
+    pair.look()
+    host_gone(pair)
+
+    with pytest.raises(DriftRefused, match="pgpool-2 cannot be reached and owes a revision already: adopt the others"):
+        adopted(pair, OWE)
+
+    assert adopted(pair, OWE, "pgpool-1").state == "verified"
+
+
+def test_at_least_one_has_to_be_reached(pair: Drifting) -> None:
+    host_gone(pair)
+
+    with pytest.raises(NobodyReached):
+        adopted(pair, OWE, "pgpool-2")
+
+
+@pytest.mark.parametrize("verb", ["adopt", "revert"])
+def test_rest_takes_a_plan(pair: Drifting, verb: str) -> None:
+    operator, address = script("operator"), f"{REST}{verb}/"
+
+    refused = operator.post(address, {"plan": {"canary": "pgpool-1"}}, format="json")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "plan.canary")
+    alone = {"instances": ["pgpool-1"], "plan": {"strategy": "canary", "canary": "pgpool-2"}}
+    assert operator.post(address, alone, format="json").status_code == 400
+    plan = {"strategy": "canary", "canary": "pgpool-2", "hold_s": 60, **ASK}
+    answer = operator.post(address, {"plan": plan}, format="json")
+
+    assert answer.status_code == 202, answer.content
+    kept = answer.json()["plan"]
+    assert {name: kept[name] for name in plan} == plan
+    assert [step["instance"] for step in answer.json()["steps"]] == ["pgpool-2", "pgpool-1"]
+
+
+@pytest.mark.parametrize("verb", ["adopt", "revert"])
+def test_the_page_takes_a_plan(pair: Drifting, verb: str) -> None:
+    operator, address = browser("operator"), f"{PAGE}{verb}/"
+
+    assert "A pgpool that cannot be reached" in text_of(operator.get(address))
+    refused = operator.post(address, {"plan_strategy": "canary", "plan_hold_s": "soon"})
+    assert refused.status_code == 422
+    assert "a whole number of seconds" in text_of(refused)
+    assert not Rollout.objects.exists()
+    assert operator.post(address, {"plan_strategy": "all_at_once", "plan_absent": "ask"}).status_code == 303
+    plan = Rollout.objects.get().plan
+    assert (plan["strategy"], plan["absent"], plan["on_return"]) == ("all_at_once", "owe", "ask")
+
+
+def test_the_page_of_one_pgpool_offers_that_one_as_the_first_only(pair: Drifting) -> None:
+    page = browser("operator").get(f"{PAGE}revert/?instance=pgpool-2").content.decode()
+
+    assert '<option value="pgpool-2">' in page
+    assert '<option value="pgpool-1">' not in page
