@@ -34,6 +34,19 @@ class RoleWeightsInput(StrictSerializer):
     pause_s = serializers.IntegerField(
         required=False, default=DEFAULT_PAUSE_S, min_value=0, max_value=role_weights.LONGEST_PAUSE_S
     )
+    absent = serializers.ChoiceField(
+        choices=["refuse", "owe"],
+        required=False,
+        default="refuse",
+        help_text="of a pgpool that cannot be reached, in a rollout whose plan nobody gives",
+    )
+    on_return = serializers.ChoiceField(
+        choices=["give", "ask"],
+        required=False,
+        allow_null=True,
+        default=None,
+        help_text="of one that owes the weights; null: as what it owes already, else it is given them",
+    )
 
 
 class RoleWeightsApplyInput(StrictSerializer):
@@ -59,7 +72,7 @@ class RoleWeightsView(APIView):
         cluster = lookup.cluster_of(caller=caller, slug=slug)
         form = RoleWeightsInput(data=request.data)
         form.is_valid(raise_exception=True)
-        given: dict[str, Any] = dict(form.validated_data)
+        given: dict[str, Any] = {**form.validated_data, "on_return": form.validated_data["on_return"] or ""}
         now = timezone.now()
         try:
             role_weights.keep(caller=caller, cluster=cluster, now=now, **given)

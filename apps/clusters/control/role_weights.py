@@ -1,5 +1,6 @@
 """Weights by role: what a cluster wants, and what is done about it when another backend becomes the primary."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -11,18 +12,20 @@ from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters.control import on_behalf, weight_change
 from apps.clusters.control.backend_operation_rows import OperationRunning
+from apps.clusters.control.live_configs import NobodyReached
 from apps.clusters.control.restart_rows import RestartRunning
 from apps.clusters.control.revisions import ConfigUnusable, WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.writes import WritesStopped
 from apps.clusters.domain.role_weights import RoleWeightError, parse_primary_share, weights_by_role
 from apps.clusters.domain.weights import WeightError
-from apps.clusters.models import Cluster, RoleProposal, RoleWeights, Rollout
+from apps.clusters.models import Cluster, InstanceLatest, RoleProposal, RoleWeights, Rollout
 from apps.clusters.queries.health import freshness_of
 from apps.clusters.queries.sight import Sight, sight_of
 from apps.live import events
 
 LONGEST_PAUSE_S = 7 * 86400
+_AWAY = (InstanceLatest.State.UNREACHABLE, InstanceLatest.State.HANGING)
 
 
 class NotByRole(WeightsRefused):
@@ -39,6 +42,17 @@ class RolesUnclear(WeightsRefused):
         super().__init__(f"Which backend is the primary is not clear: {reason}.")
 
 
+class PgpoolAway(WeightsRefused):
+    """Not every pgpool can take the weights that the roles ask for."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        away = ", ".join(names)
+        super().__init__(
+            f"{away} {'does' if len(names) == 1 else 'do'} not answer, and nothing is rolled out without every pgpool: "
+            "it goes on when all answer. Or let one that is away owe the weights, on the page Weights by role."
+        )
+
+
 class TooSoon(WeightsRefused):
     """The latest rollout without a person is too near."""
 
@@ -47,15 +61,26 @@ class TooSoon(WeightsRefused):
 
 
 def keep(
-    *, caller: Caller, cluster: Cluster, primary_share: object, applies_itself: bool, pause_s: int, now: datetime
+    *,
+    caller: Caller,
+    cluster: Cluster,
+    primary_share: object,
+    applies_itself: bool,
+    pause_s: int,
+    absent: str = RoleWeights.Absent.REFUSE,
+    on_return: str = "",
+    now: datetime,
 ) -> RoleWeights | None:
     """Want these weights by role from now on; primary_share None: none any more. Nothing is rolled out by this.
 
+    absent, on_return: as rollout_waves.Plan has them, for rollouts whose plan nobody gives; on_return "": unsaid.
     Raises RoleWeightError, or PermissionDenied where one who is no admin lets it act without a person.
     """
     share = None if primary_share is None else parse_primary_share(primary_share)
     if not 0 <= pause_s <= LONGEST_PAUSE_S:
         raise RoleWeightError("pause_s", pause_s, f"a number of seconds from 0 to {LONGEST_PAUSE_S}")
+    if on_return and absent != RoleWeights.Absent.OWE:
+        raise RoleWeightError("on_return", on_return, "of use unless absent is owe: leave it out")
     with transaction.atomic():
         before = RoleWeights.objects.select_for_update().filter(cluster=cluster).first()
         if share is not None and applies_itself and not (before and before.applies_itself):
@@ -64,22 +89,22 @@ def keep(
         # What was proposed for the old wish is not what is wanted now.
         if before is None or share is None or Fraction(before.primary_share) != share:
             _close(cluster, RoleProposal.State.SUPERSEDED, now=now)
-        kept = _store(caller, cluster, share, applies_itself=applies_itself, pause_s=pause_s, now=now)
+        values = {"applies_itself": applies_itself, "pause_s": pause_s, "absent": absent, "on_return": on_return}
+        kept = _store(caller, cluster, share, values, now=now)
         _audited(caller, cluster, "role_weights.changed", before=described, after=_described(kept))
     events.announce(f"cluster.{cluster.pk}", "event", titles=[])
     return kept
 
 
 def _store(
-    caller: Caller, cluster: Cluster, share: Fraction | None, *, applies_itself: bool, pause_s: int, now: datetime
+    caller: Caller, cluster: Cluster, share: Fraction | None, wanted: Mapping[str, object], *, now: datetime
 ) -> RoleWeights | None:
     if share is None:
         RoleWeights.objects.filter(cluster=cluster).delete()
         return None
     values = {
         "primary_share": Decimal(share.numerator) / Decimal(share.denominator),
-        "applies_itself": applies_itself,
-        "pause_s": pause_s,
+        **wanted,
         "changed_by": caller.user,
         "changed_at": now,
     }
@@ -105,7 +130,10 @@ def wanted_now(*, cluster: Cluster, sight: Sight, now: datetime) -> tuple[int, d
 def apply(
     *, caller: Caller, cluster: Cluster, now: datetime, base: str = weight_change.KNOWN, plan: object = None
 ) -> Rollout:
-    """Roll out what the roles ask for now, and close the proposal. Raises also what request_weights does."""
+    """Roll out what the roles ask for now, and close the proposal. Raises also what request_weights does.
+
+    plan None: one by one, and what is wanted of a pgpool that cannot be reached.
+    """
     with transaction.atomic():
         return _roll_out(caller=caller, cluster=cluster, base=base, plan=plan, now=now)
 
@@ -123,6 +151,8 @@ def _roll_out(
     primary, weights = wanted_now(cluster=cluster, sight=sight, now=now)
     if only_primary not in (None, primary):
         raise RolesUnclear("the roles changed once more")
+    if plan is None:
+        plan = _usual_plan(RoleWeights.objects.get(cluster=cluster))
     name = next(one.name for one in sight.backends if one.backend.node_id == primary)
     how = "by role" if only_primary is None else "by role, without a person"
     rollout = weight_change.request_weights(
@@ -138,6 +168,11 @@ def _roll_out(
         cluster, RoleProposal.State.APPLIED, now=now, rollout=rollout, is_automatic=only_primary is not None, reason=""
     )
     return rollout
+
+
+def _usual_plan(wish: RoleWeights) -> dict[str, str]:
+    plan = {"absent": wish.absent}
+    return {**plan, "on_return": wish.on_return} if wish.on_return else plan
 
 
 def dismiss(*, caller: Caller, cluster: Cluster, now: datetime) -> None:
@@ -164,6 +199,8 @@ def apply_by_itself(*, now: datetime) -> None:
             RestartRunning,
             WritesStopped,
             ConfigUnusable,
+            NobodyReached,
+            PgpoolAway,
             RolesUnclear,
             TooSoon,
         ) as error:
@@ -183,6 +220,8 @@ def _apply_one(pk: int, *, now: datetime) -> None:
     earlier = RoleProposal.objects.filter(cluster=cluster, is_automatic=True).order_by("-closed_at").first()
     if earlier is not None and earlier.closed_at and now - earlier.closed_at < timedelta(seconds=wish.pause_s):
         raise TooSoon(wish.pause_s)
+    if wish.absent != RoleWeights.Absent.OWE:
+        _refuse_away(cluster)
     _roll_out(
         caller=_in_the_name_of(wish, cluster),
         cluster=cluster,
@@ -190,6 +229,13 @@ def _apply_one(pk: int, *, now: datetime) -> None:
         now=now,
         only_primary=proposal.primary_node_id,
     )
+
+
+def _refuse_away(cluster: Cluster) -> None:
+    """Before anything is written: a rollout that halts is not begun again by itself. Raises PgpoolAway."""
+    away = InstanceLatest.objects.filter(instance__cluster=cluster, state__in=_AWAY).order_by("instance__name")
+    if names := list(away.values_list("instance__name", flat=True)):
+        raise PgpoolAway(names)
 
 
 def _in_the_name_of(wish: RoleWeights, cluster: Cluster) -> Caller:
@@ -217,6 +263,8 @@ def _described(wish: RoleWeights | None) -> dict[str, object] | None:
         "primary_share": float(wish.primary_share),
         "applies_itself": wish.applies_itself,
         "pause_s": wish.pause_s,
+        "absent": wish.absent,
+        "on_return": wish.on_return or None,
     }
 
 

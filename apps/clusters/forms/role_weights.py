@@ -5,6 +5,8 @@ from typing import Any
 
 from django import forms
 
+from apps.clusters.forms.rollout_plans import ABSENT_CHOICES, absent_plan
+
 
 class RoleWeightsForm(forms.Form):
     primary_percent = forms.DecimalField(
@@ -20,11 +22,16 @@ class RoleWeightsForm(forms.Form):
         label="At most one such rollout in, minutes", min_value=0, max_value=10080, required=False, initial=10
     )
 
+    absent = forms.ChoiceField(
+        label="A pgpool that cannot be reached then", choices=ABSENT_CHOICES, required=False, initial="refuse"
+    )
+
     def wanted(self) -> dict[str, Any]:
         """As the story takes it."""
-        pause_min = self.cleaned_data["pause_min"]
+        pause_min, absent = self.cleaned_data["pause_min"], absent_plan(self.cleaned_data["absent"])
         return {
             "primary_share": float(self.cleaned_data["primary_percent"] / 100),
             "applies_itself": self.cleaned_data["applies_itself"],
             "pause_s": 600 if pause_min is None else pause_min * 60,
+            **(absent or {"absent": "refuse"}),
         }

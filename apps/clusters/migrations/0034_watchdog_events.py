@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("clusters", "0032_rolling_restart")]
+    dependencies = [("clusters", "0033_absent_pgpools_by_role")]
     operations = [
         migrations.AddField(
             model_name="cluster",

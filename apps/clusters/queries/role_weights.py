@@ -28,12 +28,15 @@ class RoleProposalAnswer(TypedDict):
 
 class RoleWeightsAnswer(TypedDict):
     """primary_share: 0..1, null where no weights by role are wanted. weights, shares: what the present roles ask for,
-    by node_id; null with a reason. is_met: whether every pgpool runs that. change: from what runs now, in words.
+    by node_id; null with a reason. absent, on_return: of a pgpool that cannot be reached, where no plan says it; null:
+    as what it owes already. is_met: whether every pgpool runs that. change: from what runs now, in words.
     """
 
     primary_share: float | None
     applies_itself: bool
     pause_s: int
+    absent: str
+    on_return: str | None
     primary: int | None
     weights: dict[str, int] | None
     shares: dict[str, float] | None
@@ -61,6 +64,8 @@ def role_weights_answer(*, cluster: Cluster, now: datetime) -> RoleWeightsAnswer
         "primary_share": float(wish.primary_share) if wish else None,
         "applies_itself": wish.applies_itself if wish else False,
         "pause_s": wish.pause_s if wish else DEFAULT_PAUSE_S,
+        "absent": wish.absent if wish else RoleWeights.Absent.REFUSE.value,
+        "on_return": (wish.on_return or None) if wish else None,
         "primary": primary,
         "weights": after if wanted is not None else None,
         "shares": {str(n): share for n, share in shares(wanted).items()} if wanted is not None else None,

@@ -15,8 +15,10 @@ from apps.clusters.control import role_weights
 from apps.clusters.control.revisions import WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.weight_change import BaseChanged
+from apps.clusters.domain.rollout_waves import Absent, OnReturn, Plan
 from apps.clusters.domain.weights import WeightError
 from apps.clusters.forms.role_weights import RoleWeightsForm
+from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.queries.role_weights import RoleWeightsAnswer, role_weights_answer
@@ -57,8 +59,11 @@ def role_weights_forget(request: HttpRequest, caller: Caller, slug: str) -> Http
 @page(Role.OPERATOR)
 def role_weights_apply(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
+    plan_form = PlanForm.of_cluster(cluster, request.POST)
+    if plan_form.is_refused:
+        return _page(request, caller, cluster, None, plan_form=plan_form, status=422)
     try:
-        rollout = role_weights.apply(caller=caller, cluster=cluster, now=timezone.now())
+        rollout = role_weights.apply(caller=caller, cluster=cluster, plan=plan_form.plan, now=timezone.now())
     except RolloutRunning as error:
         messages.warning(request, str(error))
         return see_other("rollout", organisation=caller.organisation.slug, pk=error.rollout_id)
@@ -80,15 +85,27 @@ def role_weights_dismiss(request: HttpRequest, caller: Caller, slug: str) -> Htt
 
 
 def _page(
-    request: HttpRequest, caller: Caller, cluster: Cluster, form: RoleWeightsForm | None, status: int = 200
+    request: HttpRequest,
+    caller: Caller,
+    cluster: Cluster,
+    form: RoleWeightsForm | None,
+    *,
+    plan_form: PlanForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     answer = role_weights_answer(cluster=cluster, now=timezone.now())
     context: dict[str, Any] = {
         **cluster_context(caller, cluster, "weights"),
         "by_role": answer,
         "form": form or _filled(answer),
+        "plan_form": plan_form or PlanForm.of_cluster(cluster, usual=_usual(answer)),
     }
     return render(request, "clusters/cluster_role_weights.html", context, status=status)
+
+
+def _usual(answer: RoleWeightsAnswer) -> Plan:
+    on_return = answer["on_return"]
+    return Plan(absent=Absent(answer["absent"]), on_return=None if on_return is None else OnReturn(on_return))
 
 
 def _filled(answer: RoleWeightsAnswer) -> RoleWeightsForm:
@@ -98,5 +115,6 @@ def _filled(answer: RoleWeightsAnswer) -> RoleWeightsForm:
             "primary_percent": f"{share * 100:.2f}".rstrip("0").rstrip(".") if share is not None else "0",
             "applies_itself": answer["applies_itself"],
             "pause_min": answer["pause_s"] // 60,
+            "absent": answer["on_return"] or answer["absent"],
         }
     )
