@@ -67,6 +67,8 @@ def test_a_standby_that_is_promoted_is_one_event_and_the_weights_follow(
         kill_all_but_the_leader(trio, cluster)
         missing = ("watchdog quorum", "pgpool-2 and pgpool-3")
         wait_until(lambda: missing in wrong_of(cluster).items(), "the quorum is missed", within_s=180)
+        lost = {"The watchdog lost pgpool-2", "The watchdog lost pgpool-3", "The watchdog lost its quorum"}
+        wait_until(lambda: lost <= watchdog_told(cluster), "what the watchdog lost is told", within_s=180)
 
     assert shown == [[0.5, 0.0, 0.5]] * 3
     events = ClusterEvent.objects.filter(cluster=cluster, kind="role")
@@ -94,6 +96,11 @@ def watched_by_all(cluster: Cluster) -> Counter[str | None]:
 def wrong_of(cluster: Cluster) -> dict[str, str]:
     findings = disagreements_answer(cluster=cluster, now=timezone.now())["findings"]
     return {each["about"]: each["who_is_wrong"] for each in findings}
+
+
+def watchdog_told(cluster: Cluster) -> set[str]:
+    """Titles of what was told of it."""
+    return set(ClusterEvent.objects.filter(cluster=cluster, kind="watchdog").values_list("title", flat=True))
 
 
 def kill_all_but_the_leader(trio: Lab, cluster: Cluster) -> None:
