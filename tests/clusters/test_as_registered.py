@@ -170,7 +170,7 @@ def test_workers_that_look_at_once_and_a_change_make_it_one_revision(
 ) -> None:
     with drifting_pair(tmp_path, settings, monkeypatch) as pair:
         InstanceConfig.objects.bulk_create(
-            InstanceConfig(instance=each, first_text=conf_text(), file_text=conf_text(), looked_at=pair.now)
+            InstanceConfig(instance=each, first_text=conf_text(), file_sha256="known", looked_at=pair.now)
             for each in pair.scene.instances
         )
         key = Cluster.objects.get().pk

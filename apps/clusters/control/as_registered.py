@@ -50,8 +50,11 @@ def store_found(*, cluster_id: int) -> ConfigRevision | None:
         cluster = free.filter(pk=cluster_id).first()
         if cluster is None or not is_due(cluster):
             return None
-        texts = _first_texts(cluster)
         readable = cluster.instances.exclude(delivery_kind=PgpoolInstance.Delivery.OBSERVE)
+        # Before any text is opened: they are encrypted, and one file may be out of reach for weeks.
+        if readable.exclude(config__file_sha256__gt="").exists():
+            return None
+        texts = _first_texts(cluster)
         if not texts or readable.exclude(pk__in=texts).exists():
             return None
         revision = _store(cluster, texts, author=None)
