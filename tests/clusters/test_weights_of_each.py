@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from apps.clusters.domain.weights import parse_weight_texts
 from apps.clusters.models import ConfigDraft, Rollout
+from apps.clusters.queries.editing_each import text_of
 from tests.clusters.callers_at_doors import browser
 from tests.clusters.rollout_scene import Scene, scene
 from tests.clusters.seen_cluster import poll
@@ -94,6 +96,11 @@ def test_drafted_weights_of_one_pgpool_are_undone_alone_and_go_with_weights_for_
     operator, draft = browser("operator"), "/o/acme/clusters/orders/draft/"
     operator.post(f"{draft}weights-each/", fields(pair, ("0", "9", "1"), ("0", "1", "9")))
 
+    assert f'href="{PAGE}?propose=draft"' in operator.get(draft).content.decode()
+    shown = operator.get(f"{PAGE}?propose=draft").content.decode()
+    for name, text in fields(pair, ("0", "9", "1"), ("0", "1", "9")).items():
+        assert f'name="{name}" min="0" step="any" value="{text}"' in shown
+
     operator.post(f"{draft}drop/", {"name": "weights", "instance": "pgpool-1"})
     page = operator.get(draft).content.decode()
     assert ('id="parameter-weights-pgpool-1"' in page, 'id="parameter-weights-pgpool-2"' in page) == (False, True)
@@ -104,6 +111,15 @@ def test_drafted_weights_of_one_pgpool_are_undone_alone_and_go_with_weights_for_
     operator.post(f"{draft}weights-each/", fields(pair, ("0", "1", "1"), ("0", "1", "1")))
     page = operator.get(draft).content.decode()
     assert ("Your draft: 1 change," in page, 'id="parameter-weights"' in page) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("weight", "text"),
+    [(0.0, "0"), (3, "3"), (0.25, "0.25"), (1_000_000.0, "1000000"), (1e8, "100000000"), (1e-5, "0.00001")],
+)
+def test_a_weight_stands_in_its_field_as_the_form_takes_it_back(weight: float, text: str) -> None:
+    assert text_of(weight) == text
+    assert parse_weight_texts({"0": text, "1": "1"}, [0, 1])[0] == weight
 
 
 def test_odd_weights_are_not_drafted_and_the_form_starts_a_rollout_still(pair: Scene) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from decimal import Decimal
 from typing import TypedDict
 
 from apps.clusters.domain.own_az import preferring_own_az
@@ -41,6 +42,11 @@ def field_of(instance_id: int, node_id: int) -> str:
     return f"weight_{instance_id}_{node_id}"
 
 
+def text_of(weight: float) -> str:
+    """As a form takes it back: all digits and no exponent, 1000000 and 0.25."""
+    return f"{Decimal(repr(float(weight))):f}".removesuffix(".0")
+
+
 def each_editor(
     *, cluster: Cluster, prefers_own_az: bool, now: datetime, typed: Mapping[str, str] | None = None
 ) -> EachEditor:
@@ -56,7 +62,11 @@ def each_editor(
 
     def cell(instance_id: int, name: str, node_id: int) -> EachCell:
         field = field_of(instance_id, node_id)
-        return {"field": field, "pgpool": name, "weight": (typed or {}).get(field, f"{wanted[instance_id][node_id]:g}")}
+        return {
+            "field": field,
+            "pgpool": name,
+            "weight": (typed or {}).get(field, text_of(wanted[instance_id][node_id])),
+        }
 
     return {
         "columns": [{"name": instance.name, "az": instance.az} for instance in instances],

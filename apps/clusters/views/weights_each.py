@@ -17,14 +17,16 @@ from apps.clusters.forms.refusals import sentence
 from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
-from apps.clusters.queries.editing_each import each_editor, field_of
+from apps.clusters.queries.editing_each import each_editor, field_of, text_of
 from apps.clusters.views.detail import cluster_context
 
 
 @require_http_methods(["GET", "POST"])
 @page(Role.OPERATOR)
 def weights_each(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
-    """Asked for: the weights of now, or with ?propose=own-az those that prefer a pgpool's zone. Posted: a rollout."""
+    """Asked for: the weights of now, with ?propose=own-az those that prefer a pgpool's zone, with ?propose=draft those
+    that are drafted. Posted: a rollout.
+    """
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     if request.method == "GET":
         return _shown(request, caller, cluster)
@@ -75,6 +77,8 @@ def _shown(
 ) -> HttpResponse:
     prefers_own_az = request.GET.get("propose") == "own-az"
     typed = {name: str(value) for name, value in request.POST.items()}
+    if request.GET.get("propose") == "draft" and not typed:
+        typed = _drafted(caller, cluster)
     context: dict[str, Any] = {
         **cluster_context(caller, cluster, "weights"),
         "each": each_editor(cluster=cluster, prefers_own_az=prefers_own_az, typed=typed, now=timezone.now()),
@@ -85,6 +89,16 @@ def _shown(
         "plan_form": PlanForm.of_cluster(cluster, request.POST),
     }
     return render(request, "clusters/cluster_weights_each.html", context, status=status)
+
+
+def _drafted(caller: Caller, cluster: Cluster) -> dict[str, str]:
+    """As the form's fields; those of a pgpool that keeps its weights are left out."""
+    draft = drafts.draft_of(caller=caller, cluster=cluster)
+    return {
+        field_of(pk, int(node_id)): text_of(weight)
+        for pk, name in cluster.instances.order_by("pk").values_list("pk", "name")
+        for node_id, weight in draft.weights_per_instance.get(name, draft.weights or {}).items()
+    }
 
 
 def _weights(form: Mapping[str, Any], cluster: Cluster) -> dict[str, dict[str, float]]:
