@@ -1,5 +1,6 @@
 """The registry out as YAML and in again: the same file twice is once, secrets stay, nothing is half registered."""
 
+import re
 from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
@@ -18,6 +19,7 @@ from apps.clusters.models import Cluster, PgpoolInstance, PublishedFile
 from apps.clusters.registry.registration import register
 from apps.clusters.registry.registry_export import export_yaml
 from apps.clusters.registry.registry_import import import_clusters
+from controlplane.environment import RestartCommand
 from tests.clusters.registration_scene import SECRET, Scene, pgpools_running
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +82,79 @@ def test_every_way_of_delivery_is_taken_out_and_in(acme: Scene, admin: APIClient
     assert "wait_h: 7" in text
     assert "hidden" not in text
     assert outcome(admin, text) == ("unchanged", "is so already")
+
+
+@pytest.fixture
+def restarted(acme: Scene, settings: Any) -> PgpoolInstance:
+    """Orders' pgpool, restarted by the command gentle; there is another one, and one of another organisation."""
+    commands = ((None, "gentle"), (None, "firm"), ("rival", "theirs"))
+    settings.RESTART_COMMANDS = [RestartCommand(of, name, ("/bin/true", "{path}")) for of, name in commands]
+    PgpoolInstance.objects.update(restart_command="gentle")
+    return PgpoolInstance.objects.get()
+
+
+def test_the_restart_command_of_a_pgpool_is_taken_out_and_in(
+    restarted: PgpoolInstance, acme: Scene, admin: APIClient
+) -> None:
+    text, rows = exported(admin), AuditEntry.objects.count()
+    assert "restart: gentle" in text
+    assert outcome(admin, text) == ("unchanged", "is so already")
+    assert AuditEntry.objects.count() == rows
+
+    other = text.replace("restart: gentle", "restart: firm")
+    assert outcome(admin, other, dry_run=True) == ("changed", "would change: pgpools")
+    assert exported(admin) == text
+    assert outcome(admin, other) == ("changed", "changed: pgpools")
+    assert outcome(admin, other) == ("unchanged", "is so already")
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.before["pgpools"][0]["delivery"]["restart"], entry.after["pgpools"][0]["delivery"]["restart"]) == (
+        "gentle", "firm",
+    )  # fmt: skip
+
+    assert outcome(admin, re.sub(r"\n *restart: firm", "", other)) == ("changed", "changed: pgpools")
+    restarted.refresh_from_db()
+    assert restarted.restart_command == ""  # by hand
+
+    secrets = {
+        "LIFEGUARD_ORDERS_PASSWORD": SECRET,
+        "LIFEGUARD_ORDERS_PGPOOL_1_PCP_PASSWORD": acme.pgpools[0].pcp_password,
+    }
+    Cluster.objects.all().delete()
+    assert outcome(admin, text, secrets=secrets)[0] == "created"
+    assert PgpoolInstance.objects.get().restart_command == "gentle"
+
+
+@pytest.mark.parametrize("name", ["theirs", "touch /tmp/x", "script"])
+@pytest.mark.parametrize("is_dry_run", [True, False])
+def test_a_restart_command_that_is_not_allowed_is_refused_with_its_field(
+    restarted: PgpoolInstance, admin: APIClient, name: str, is_dry_run: bool
+) -> None:
+    text = exported(admin)
+    wrong = text.replace("restart: gentle", f"restart: {name}")
+
+    answer = admin.post(REST, {"yaml": wrong, "dry_run": is_dry_run}).json()["results"][0]
+
+    assert (answer["outcome"], list(answer["errors"])) == ("refused", ["pgpools.0.delivery.restart"]), answer
+    assert exported(admin) == text
+
+
+def test_a_restart_command_that_is_registered_stays_where_it_is_no_longer_allowed(
+    restarted: PgpoolInstance, admin: APIClient, settings: Any
+) -> None:
+    text = exported(admin)
+    settings.RESTART_COMMANDS = []
+
+    assert outcome(admin, text) == ("unchanged", "is so already")
+
+
+def test_no_operator_gives_a_pgpool_a_restart_command(
+    restarted: PgpoolInstance, admin: APIClient, api_client: Callable[..., APIClient]
+) -> None:
+    other = exported(admin).replace("restart: gentle", "restart: firm")
+
+    assert api_client("operator").post(REST, {"yaml": other}).status_code == 403
+    restarted.refresh_from_db()
+    assert restarted.restart_command == "gentle"
 
 
 def test_a_cluster_comes_back_as_it_was(acme: Scene, admin: APIClient) -> None:

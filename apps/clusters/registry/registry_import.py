@@ -23,6 +23,7 @@ from apps.clusters.registry.registration import RegistrationRefused, register, s
 from apps.clusters.registry.registry_changes import change_cluster
 from apps.clusters.registry.registry_locks import RegistryConflict
 from apps.clusters.registry.registry_secrets import Entry, with_secrets
+from apps.clusters.registry.restart_commands import why_not_allowed
 
 # A description with its secrets -> what is wanted; raises RegistrationRefused with a message for each field.
 Read = Callable[[Mapping[str, Any]], ClusterWanted]
@@ -73,6 +74,7 @@ def _imported(
     cluster = Cluster.objects.select_related("organisation").filter(organisation=caller.organisation, slug=slug).first()
     try:
         wanted = read(with_secrets(entry, secrets, cluster))
+        _refuse_unknown_commands(caller, wanted, cluster)
         if cluster is None:
             return _create(caller, wanted, is_dry_run, now)
         return _change(caller, cluster, wanted, is_dry_run, now)
@@ -80,6 +82,19 @@ def _imported(
         return _refused(slug, error.errors)
     except RegistryConflict as error:
         return _refused(slug, {"": str(error)})
+
+
+def _refuse_unknown_commands(caller: Caller, wanted: ClusterWanted, cluster: Cluster | None) -> None:
+    """A preview asks no pgpool, but it knows these. What is registered already may stay."""
+    known = dict(cluster.instances.values_list("name", "restart_command")) if cluster is not None else {}
+    errors = {
+        f"pgpools.{at}.delivery.restart": why
+        for at, each in enumerate(wanted.pgpools)
+        if each.delivery.kind == "local" and each.delivery.restart != known.get(each.name)
+        if (why := why_not_allowed(caller.organisation.slug, each.delivery.restart))
+    }
+    if errors:
+        raise RegistrationRefused(errors)
 
 
 def _create(caller: Caller, wanted: ClusterWanted, is_dry_run: bool, now: dt.datetime) -> Imported:
