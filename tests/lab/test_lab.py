@@ -104,7 +104,7 @@ def test_a_killed_standby_is_shown_down_and_comes_back_with_start(restored_lab: 
 
     restored_lab.start("pg2")
 
-    wait_until(lambda: shown(restored_lab, 1) == {"up"}, "pg2 is up again", within_s=10)
+    wait_until(lambda: shown(restored_lab, 1) == {"up"}, "pg2 is up again")
 
 
 def test_a_frozen_pgpool_accepts_and_does_not_answer(restored_lab: Lab) -> None:
