@@ -4,6 +4,8 @@ PYTHON3 ?= python3
 PYTHON := .venv/bin/python
 STACK := $(PYTHON) -m deploy.teststack run --
 PYTEST_ARGS ?=
+# How many processes run the tests; 0: this one alone, one test after the other.
+PROCESSES ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-tests demo demo-up down reset demo-fault test test-fast lint format bench bench-many chaos screenshots lock
@@ -33,11 +35,11 @@ demo-fault: ## break something in the running demo and see it noticed
 	@$(PYTHON) -m deploy.demo fault $(FAULT)
 
 test: setup-tests ## run every test: Python, TypeScript, browser, live lab
-	@$(STACK) $(PYTHON) -m pytest $(PYTEST_ARGS); code=$$?; \
+	@$(STACK) $(PYTHON) -m pytest -n $(PROCESSES) $(PYTEST_ARGS); code=$$?; \
 	if [ -n "$$PYTEST_STATUS_FILE" ]; then echo $$code > "$$PYTEST_STATUS_FILE"; else exit $$code; fi
 
 test-fast: setup-tests ## run what needs no lab and no browser
-	@$(STACK) $(PYTHON) -m pytest -m "not lab and not browser and not stack and not check and not waits" $(PYTEST_ARGS)
+	@$(STACK) $(PYTHON) -m pytest -n $(PROCESSES) -m "not lab and not browser and not stack and not check and not waits" $(PYTEST_ARGS)
 
 lint: setup-tests ## run the checkers of code, types, imports and the front end
 	@deploy/checks.sh

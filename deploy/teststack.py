@@ -25,6 +25,8 @@ RUNS = CLONE / ".lifeguard" / "test"
 UNREACHABLE_PORT = 1
 # Every process of a run carries this: its own number and start time, by which a later run sees that it is gone.
 MARK = "LIFEGUARD_TEST_RUN"
+# The folder of a run that has servers: whoever needs another one puts its files there.
+FOLDER = "LIFEGUARD_TEST_FOLDER"
 
 
 def mark_of(owner: processes.Process) -> str:
@@ -167,6 +169,7 @@ def run(command: Sequence[str], *, with_servers: bool) -> int:
         if with_servers:
             postgres, redis = start_servers(directory, stack)
             settings = environment(postgres_url=postgres.url, redis_url=redis.url, delivery=delivery)
+            settings[FOLDER] = str(directory)
         else:
             settings = environment(
                 postgres_url=f"postgresql://nobody:none@127.0.0.1:{UNREACHABLE_PORT}/none",

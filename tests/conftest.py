@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deploy.lab.binaries import ProgramMissing, find_binaries
+from tests import side_by_side
+from tests.side_by_side import HEAVY_FOLDERS
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -18,16 +20,19 @@ if TYPE_CHECKING:
     from tests.product import Product
 
 HERE = Path(__file__).parent
-MARKED_FOLDERS = ("lab", "browser", "stack")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(side_by_side)
 
 
 def marked_folder(item: pytest.Item) -> str | None:
     top = item.path.relative_to(HERE).parts[0]
-    return top if top in MARKED_FOLDERS else None
+    return top if top in HEAVY_FOLDERS else None
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Marks come before -m chooses by them, the order after all others have had their say."""
     for item in items:
         folder = marked_folder(item)
@@ -37,7 +42,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             # Servers, real or fake, on a busy machine: one second try, which the summary shows.
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
     yield
-    order = [None, *MARKED_FOLDERS]
+    # In one process the cheap ones first; in several what takes longest, so that nobody waits for it at the end.
+    is_one_of_several = hasattr(config, "workerinput")
+    order = [*HEAVY_FOLDERS, None] if is_one_of_several else [None, *HEAVY_FOLDERS]
     items.sort(key=lambda item: order.index(marked_folder(item)))
 
 
