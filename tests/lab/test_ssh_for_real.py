@@ -1,4 +1,4 @@
-"""Weights reach real pgpools through a real sshd, with nothing but the script to reload them, and go back."""
+"""Real pgpools behind a real sshd and its script: weights go there and back, an edit by hand is seen and reverted."""
 
 from pathlib import Path
 from typing import Any
@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.clusters.control import rollouts
-from apps.clusters.models import PgpoolInstance, SshKey
+from apps.clusters.control import drift_changes, rollouts
+from apps.clusters.models import InstanceConfig, PgpoolInstance, SshKey
 from deploy.lab import Lab
-from tests.lab.registered import register_lab
+from tests.clusters.polling_scene import wait_until, watching
+from tests.lab.registered import carry_out, register_lab
+from tests.lab.test_drift_for_real import edit, look
 from tests.lab.test_rollouts_for_real import Registered
 from tests.ssh_host import SshHost, ssh_host
 
@@ -46,3 +48,27 @@ def test_weights_reach_real_pgpools_by_ssh_and_go_back(restored_lab: Lab, settin
     assert orders.shown_weights() == [[0, 0.5, 0.5]] * 3
     after = [Path(pgpool.conf).stat() for pgpool in restored_lab.plan.pgpools]
     assert [(each.st_uid, each.st_mode) for each in after] == [(each.st_uid, each.st_mode) for each in before]
+
+
+def test_an_edit_by_hand_on_a_host_is_seen_over_ssh_and_reverted(
+    restored_lab: Lab, settings: Any, tmp_path: Path, transactional_db: None
+) -> None:
+    orders = Registered(restored_lab, *register_lab(restored_lab, settings))
+    with ssh_host(tmp_path / "sshd") as sshd, watching():
+        deliver_by_ssh(orders, sshd)
+        wait_until(lambda: InstanceConfig.objects.exclude(running={}).count() == 3, "every pgpool shows its values")
+        first = look(orders.cluster, orders.caller)
+        assert (first["state"], first["differences"]) == ("in_step", [])
+
+        edit(restored_lab, "backend_weight1 = 500", "backend_weight1 = 900")
+        seen = look(orders.cluster, orders.caller)
+        assert seen["sentence"] == "Edited by hand on pgpool-2: backend_weight1 500 → 900."
+
+        reverted = carry_out(
+            drift_changes.request_reversion(
+                caller=orders.caller, cluster=orders.cluster, names=["pgpool-2"], now=timezone.now()
+            )
+        )
+        assert reverted.state == "verified", orders.story(reverted)
+        assert look(orders.cluster, orders.caller)["state"] == "in_step"
+    assert "backend_weight1 = 500" in Path(restored_lab.plan.pgpools[1].conf).read_text(encoding="utf-8")
