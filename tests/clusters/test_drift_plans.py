@@ -102,6 +102,16 @@ def test_a_pgpool_that_does_not_follow_keeps_its_edit_and_the_other_is_adopted(p
     assert pair.look()["state"] == "in_step"
 
 
+def test_the_page_of_an_adoption_says_that_it_wrote_nothing(pair: Drifting) -> None:
+    rollout = adopted(pair)
+    page = text_of(browser("viewer").get(f"/o/acme/rollouts/{rollout.pk}/"))
+
+    assert not rollout.steps.exclude(written_at=None).exists()
+    assert page.count("Left as found") == 2
+    assert "What was edited by hand Against the files that were verified before." in page
+    assert "What it wrote" not in page
+
+
 def test_an_edit_that_was_not_adopted_is_no_known_file(pair: Drifting) -> None:
     pair.scene.pgpools[1].mode = "forget"
     adopted(pair)

@@ -16,7 +16,7 @@ from apps.accounts.see_other import see_other
 from apps.clusters.control import rollout_holds, rollouts, weight_change
 from apps.clusters.domain.rollout_waves import PlanError
 from apps.clusters.forms.rollout_plans import PlanForm
-from apps.clusters.models import Rollout
+from apps.clusters.models import ConfigRevision, Rollout
 from apps.clusters.queries import lookup
 from apps.clusters.queries.receipts import receipts_answer
 from apps.clusters.queries.revision_history import owed_diffs, rollout_diffs
@@ -43,6 +43,7 @@ def rollout_detail(request: HttpRequest, caller: Caller, pk: int) -> HttpRespons
     shown = {
         "diffs": rollout_diffs(rollout=rollout),
         "owed_diffs": owed,
+        "is_adoption": rollout.revision.origin == ConfigRevision.Origin.ADOPTED,
         "is_owed": any(each["debt"] is None or each["debt"]["state"] == "open" for each in owed),
     }
     return _answer(request, caller, pk, "clusters/rollout_detail.html", shown)
