@@ -214,12 +214,7 @@ class Product:
             self.ask("writes-allowed/", method="PUT", body={"allowed": True, "reason": "as it was"})
         if self.get("clusters/orders/role-weights/")["primary_share"] is not None:
             self.ask("clusters/orders/role-weights/", method="PUT", body={"primary_share": None})
-        for rollout in self.get("clusters/orders/rollouts/")["results"]:
-            if rollout["state"] in ACTIVE:
-                self.ask(f"rollouts/{rollout['id']}/cancel/", method="POST", body={})
-                wait_until(
-                    lambda rollout=rollout: self.rollout(rollout["id"])["state"] not in ACTIVE, "the rollout ends"
-                )
+        wait_until(self._is_at_rest, "nothing is under way or owed", told=lambda: self.get("clusters/orders/debts/"))
         for cluster in self.get("clusters/")["results"]:
             if cluster["slug"] != "orders":
                 self.ask(f"clusters/{cluster['slug']}/", method="DELETE")
@@ -228,6 +223,20 @@ class Product:
             assert asked.status == 202, asked
             self.await_rollout(asked.content["id"], "verified")
         wait_until(self.is_well, "all is well again", told=lambda: self.get("clusters/orders/"))
+
+    def _is_at_rest(self) -> bool:
+        """Whether nothing more will be written by itself; what would be is cancelled, or let go."""
+        orders = "clusters/orders"
+        running = [one for one in self.get(f"{orders}/rollouts/")["results"] if one["state"] in ACTIVE]
+        for rollout in running:
+            self.ask(f"rollouts/{rollout['id']}/cancel/", method="POST", body={})
+        restart = self.get(f"{orders}/restarts/")["restart"]
+        if restart is not None:
+            self.ask(f"{orders}/restarts/{restart['id']}/cancel/", method="POST", body={})
+        owed = self.get(f"{orders}/debts/")["open"]
+        for debt in owed:
+            self.ask(f"{orders}/debts/{debt['id']}/forgive/", method="POST", body={})
+        return not running and restart is None and not owed
 
     def _restore_files(self) -> bool:
         changed = [
