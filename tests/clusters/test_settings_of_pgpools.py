@@ -168,7 +168,7 @@ def test_nothing_is_pulled_from_under_a_rollout(
     answer = admin.post(PAGE + where, given)
 
     assert answer.status_code == 409
-    assert f"Rollout {rollout.pk} is running" in text_of(answer)
+    assert f"Rollout {rollout.pk} in orders is under way" in text_of(answer)
     assert cluster.instances.count() == 2
     first.refresh_from_db()
     assert first.delivery_kind == "local"
