@@ -141,3 +141,14 @@ def test_the_configuration_page_leads_to_the_draft(acme: Scene, operator: Client
     assert f'href="{DRAFT}?name=delay_threshold#add"' in page
     assert "1 change not rolled out" in page
     assert f"{DRAFT}?name=port#add" not in page
+
+
+def test_no_file_is_said_to_stay_while_errors_keep_it_from_being_made(acme: Scene, operator: Client) -> None:
+    add(operator, "delay_threshold", "5000")
+    assert "Roll out 1 change" in operator.get(DRAFT).content.decode()
+    add(operator, "delay_treshold", "5000")
+
+    page = operator.get(DRAFT).content.decode()
+
+    assert "Nothing can be rolled out before the errors are mended." in page
+    assert "No line changes." not in page

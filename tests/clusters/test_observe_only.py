@@ -90,6 +90,16 @@ def test_the_pages_say_why_nothing_can_be_changed(acme: Scene) -> None:
     assert admin.post("/o/acme/writes/observe/", {"do": "change"}).status_code == 303
 
 
+def test_pages_of_what_is_observed_offer_nothing_that_cannot_be_done(acme: Scene) -> None:
+    assert script("admin").put(REST, {"observe_only": True, "confirm": "orders"}).status_code == 200
+    operator = browser("operator")
+
+    draft = operator.get("/o/acme/clusters/orders/draft/").content.decode()
+    assert "nothing can be drafted here" in draft
+    assert "Add to the draft" not in draft
+    assert "every 30 s" not in operator.get("/o/acme/clusters/orders/drift/").content.decode()
+
+
 def a_rollout(acme: Scene) -> str:
     return f"Rollout {acme.request().pk} in orders"
 

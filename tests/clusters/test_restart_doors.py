@@ -236,3 +236,11 @@ def test_the_settings_page_offers_what_the_installation_allows(acme: Scene) -> N
 
     assert '<option value="fake" selected>Local: by the command fake</option>' in shown
     assert "theirs" not in shown
+
+
+def test_the_page_of_restarts_is_reached_while_nothing_waits(acme: Scene) -> None:
+    PendingRestart.objects.all().delete()
+
+    shown = browser("viewer").get("/o/acme/clusters/orders/configuration/").content.decode()
+
+    assert f'href="{PAGE}"' in shown

@@ -60,6 +60,7 @@ def test_the_first_revision_is_compared_with_nothing(acme: Scene) -> None:
     page = browser("viewer").get(f"{REVISIONS}1/")
 
     assert "no earlier revision holds this pgpool" in text_of(page)
+    assert "0 lines" not in text_of(page)
     assert "No rollout carried it" in text_of(page)
 
 

@@ -50,8 +50,8 @@ def test_every_step_tells_its_own_reads(acme: Scene, rollout: Rollout) -> None:
 
     first, second = answer["steps"]
     assert (answer["converged"], first["converged"], second["converged"]) == (True, True, False)
-    assert first["reads_text"] == "25.0 / 75.0 vs 25 / 75 %, ±9"  # 1.96 * sqrt(0.25 * 0.75 / 80)
-    assert second["reads_text"] == "24.0 / 76.0 vs 25 / 75 %, ±19"  # 1.96 * sqrt(0.25 * 0.75 / 20)
+    assert first["reads_text"] == "25.0 / 75.0 vs 25 / 75 %, ±9 pp"  # 1.96 * sqrt(0.25 * 0.75 / 80)
+    assert second["reads_text"] == "24.0 / 76.0 vs 25 / 75 %, ±19 pp"  # 1.96 * sqrt(0.25 * 0.75 / 20)
     assert second["convergence"] is not None
     assert second["convergence"]["evidence"] == "20 sessions, needs about 53 more"
     assert second["convergence"]["progress"] == pytest.approx(20 / 73)

@@ -19,7 +19,7 @@ class RoleWeightsForm(forms.Form):
     )
     applies_itself = forms.BooleanField(label="Roll out without a person when the roles change", required=False)
     pause_min = forms.IntegerField(
-        label="At most one such rollout in, minutes", min_value=0, max_value=10080, required=False, initial=10
+        label="Between two such rollouts at least, minutes", min_value=0, max_value=10080, required=False, initial=10
     )
 
     absent = forms.ChoiceField(

@@ -171,14 +171,14 @@ def read_back_text(receipt: Mapping[str, Any]) -> str:
 
 
 def reads_text(finding: Finding | None) -> str:
-    """What was observed, what the weights ask for, and how far chance may move it: 24.0 / 76.0 vs 25 / 75 %, ±19."""
+    """What was observed, what the weights ask for, and how far chance may move it: 24.0 / 76.0 vs 25 / 75 %, ±19 pp."""
     if finding is None or not finding["reads"]:
         return "no reads yet"
     shown = [one for one in finding["nodes"] if one["effective_share"] > 0 or (one["observed_share"] or 0) > 0.01]
     observed = " / ".join(f"{(one['observed_share'] or 0) * 100:.1f}" for one in shown)
     wanted = " / ".join(f"{one['effective_share'] * 100:.0f}" for one in shown)
     room = _room(finding)
-    return f"{observed} vs {wanted} %{'' if room is None else f', ±{room * 100:.0f}'}"
+    return f"{observed} vs {wanted} %{'' if room is None else f', ±{room * 100:.0f} pp'}"
 
 
 def _room(finding: Finding) -> float | None:
