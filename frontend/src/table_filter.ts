@@ -1,7 +1,8 @@
 /**
  * <input type="search" name="q" data-filters="fleet">: hides the rows in #fleet whose data-q lacks one of the words, and
  * unfolds what holds those that are left.
- * The words stand in the address, so that a copied link shows the same; [data-shown] says how many rows are left.
+ * The words stand in the address, so that a copied link shows the same; [data-shown] says how many rows are left, and
+ * [data-none-left] is shown when none are.
  * Without scripts the form around it asks the server.
  */
 export function watchFilters(): void {
@@ -32,6 +33,8 @@ function filter(input: HTMLInputElement): void {
   rows.forEach((row) => (row.hidden = !hasAllWords(row.dataset["q"] ?? "", input.value)));
   unfold(table, input.value.trim() !== "");
   const shown = rows.filter((row) => !row.hidden).length;
+  const nothing = document.querySelector<HTMLElement>("[data-none-left]");
+  if (nothing !== null) nothing.hidden = shown > 0 || rows.length === 0;
   document.querySelectorAll("[data-shown]").forEach((place) => (place.textContent = `${shown} of ${rows.length}`));
 }
 

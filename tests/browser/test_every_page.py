@@ -98,9 +98,11 @@ def test_the_fleet_is_walked_by_keys_and_filtered_as_one_types(visit: Callable[.
     page.keyboard.press("/")
     page.keyboard.type("no such cluster")
     expect(row).to_be_hidden()
+    expect(page.get_by_text("No cluster of this view has these words.")).to_be_visible()
     expect(page).to_have_url(f"{visitor.product.url}/o/demo/?q=no+such+cluster")
     page.get_by_role("searchbox", name="Filter clusters").fill("ord")
     expect(row).to_be_visible()
+    expect(page.get_by_text("No cluster of this view has these words.")).to_be_hidden()
     page.keyboard.press("Escape")
 
     page.keyboard.press("j")
