@@ -1,6 +1,7 @@
 """What becomes of a debt when its pgpool returns: as somebody said it, also once a newer one stands in its place."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from apps.clusters.control import debt_settlement, parameter_change, rollouts
 from apps.clusters.models import RevisionDebt, Rollout
 from tests.clusters.callers_at_doors import browser, script
-from tests.clusters.owing import ASK, LATER, OWE, back, owed, owing, settled
+from tests.clusters.owing import ASK, LATER, OWE, away, back, owed, owing, settled
 from tests.clusters.rollout_scene import Clock, Scene, conf_text
 from tests.clusters.test_registration_pages import text_of
 
@@ -127,6 +128,26 @@ def test_what_a_rollback_owes_again_is_given_although_it_wrote_a_default_out(pai
     assert settled(pair).state == "verified"
     assert not RevisionDebt.objects.filter(state="open").exists()
     assert [written_out in text for text in pair.texts()] == [True, True]
+    assert pair.weights() == [{0: 0.0, 1: 1.0, 2: 3.0}] * 2
+
+
+def test_so_it_is_where_the_rollback_itself_was_owed(pair: Scene) -> None:
+    debt(pair)
+    back(pair)
+    wish = parameter_change.Wish(parameters={"log_connections": "on"})
+    newer = parameter_change.request_change(caller=pair.caller, cluster=pair.cluster, wish=wish, plan=OWE, now=LATER)
+    assert carried_out(pair, newer).state == "verified"
+    away(pair)
+    earlier = LATER - timedelta(minutes=1)  # before it is seen again
+    rollback = rollouts.request_rollback(caller=pair.caller, rollout=newer, now=earlier)
+    assert pair.states(pair.advance(rollback, clock=Clock(now=earlier))) == ["verified", "owed"]
+    back(pair)
+    assert settled(pair).state == "verified"
+    written_out = "log_connections = off"
+    assert written_out in pair.texts()[1]
+
+    assert settled(pair).state == "verified"
+    assert not RevisionDebt.objects.filter(state="open").exists()
     assert pair.weights() == [{0: 0.0, 1: 1.0, 2: 3.0}] * 2
 
 

@@ -11,6 +11,7 @@ from apps.clusters.control import debt_settlement, drift_changes, presence, revi
 from apps.clusters.control.drift_changes import DriftRefused
 from apps.clusters.control.live_configs import NobodyReached
 from apps.clusters.models import ClusterEvent, InstanceLatest, PgpoolInstance, RevisionDebt, Rollout
+from apps.clusters.queries.confirmed_weights import revision_in_force
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.drifting import Drifting, drifting_pair
 from tests.clusters.rollout_scene import Clock, conf_text
@@ -180,6 +181,32 @@ def test_a_pgpool_that_is_away_owes_the_adoption_of_its_edit(pair: Drifting) -> 
     assert pair.scene.texts() == [edited(1), edited(2)]
     assert pair.scene.pgpools[1].values["delay_threshold"] == "2"
     assert pair.look()["state"] == "in_step"
+
+
+def test_who_is_reverted_owes_the_adoption_of_that_edit_no_more(pair: Drifting) -> None:
+    host_gone(pair)
+    adopted(pair, OWE)
+    back(pair)
+    pair.look()
+
+    assert reverted(pair, None, "pgpool-2").state == "verified"
+
+    assert RevisionDebt.objects.get().state == "superseded"
+    debt_settlement.settle_returned(now=pair.now)
+    assert not Rollout.objects.filter(state="pending").exists()
+    assert pair.scene.texts() == [edited(1), conf_text()]
+
+
+def test_an_edit_that_no_pgpool_took_is_wanted_by_nobody(pair: Drifting) -> None:
+    for pgpool in pair.scene.pgpools:
+        pgpool.mode = "forget"
+
+    rollout = adopted(pair)
+
+    assert (rollout.state, pair.scene.states(rollout)) == ("failed", ["failed"] * 2)
+    in_force = revision_in_force(cluster=pair.scene.cluster)
+    assert in_force is not None
+    assert (in_force.number, rollout.revision.number) == (1, 2)
 
 
 def test_a_pgpool_that_is_away_owes_the_file_that_was_verified(pair: Drifting) -> None:

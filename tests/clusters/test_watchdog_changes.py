@@ -1,9 +1,11 @@
 """What the watchdogs tell becomes events of the cluster: once per change, whoever watches."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from django.db import connection, transaction
 
 from apps.accounts.models import Organisation
 from apps.clusters.models import Cluster, ClusterEvent, PgpoolInstance, WatchdogLatest
@@ -13,6 +15,7 @@ from apps.clusters.polling.readings import InstanceReading, Tick, WatchdogReadin
 from apps.clusters.polling.registry import watched_cluster
 from apps.clusters.polling.watchdog_changes import watchdog_changes
 from apps.clusters.polling.watchdog_told import note_watchdogs
+from apps.clusters.registry.registry_locks import locked
 from tests.clusters.domain.test_watchdog import CAPTURED, NAMES, told
 from tests.clusters.polling_scene import Scene, scene, wait_until, watching
 from tests.clusters.seen_cluster import NOW, ago, register
@@ -76,6 +79,30 @@ def test_what_changed_while_nobody_watched_is_told_by_the_next_worker(watch: Wat
     assert watch.sees("two-killed", "pgpool-3")[-1] == "The watchdog lost its quorum"
     watch.begin_anew()
     assert "The watchdog has a quorum again" in watch.sees("all-up", *NAMES)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_polling_waits_for_nobody_who_holds_the_cluster_and_tells_it_afterwards(watch: Watch, cluster: Cluster) -> None:
+    told_so: list[list[str]] = []
+
+    def look(scene: str, *pgpools: str) -> list[str]:
+        def poll() -> None:
+            with transaction.atomic():
+                told_so.append(watch.sees(scene, *pgpools))
+            connection.close()
+
+        polling = threading.Thread(target=poll, daemon=True)
+        polling.start()
+        polling.join(timeout=60)
+        assert not polling.is_alive()
+        return told_so[-1]
+
+    look("all-up", *NAMES)
+    with transaction.atomic():
+        locked(cluster)
+        assert look("leader-killed", "pgpool-2", "pgpool-3") == []
+
+    assert look("leader-killed", "pgpool-2", "pgpool-3")[0] == "The watchdog lost pgpool-1"
 
 
 @pytest.mark.django_db

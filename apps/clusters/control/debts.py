@@ -52,6 +52,10 @@ def _gone_back(instances: Collection[PgpoolInstance]) -> dict[int, str]:
         return {}
     newest = verified_files.newest_files(instances).defer("text", "base_text").select_related("revision")
     is_back = Q(rollback_of__isnull=False) | Q(revision__origin=ConfigRevision.Origin.REVERTED)
+    # Such a one that was owed is given late by a rollout of another origin.
+    owed = "settles__step__rollout"
+    is_back |= Q(**{f"{owed}__rollback_of__isnull": False})
+    is_back |= Q(**{f"{owed}__revision__origin": ConfigRevision.Origin.REVERTED})
     revisions = Rollout.objects.filter(is_back, revision__files__in=[file.pk for file in newest])
     numbers = set(revisions.values_list("revision__number", flat=True))
     verified = verified_files.verified_files(instances)
@@ -120,6 +124,9 @@ def _close(rollout: Rollout, verified: Sequence[RolloutStep], *, now: datetime) 
     instances = [step.instance for step in verified if step.instance is not None]
     found = RevisionDebt.objects.filter(instance__in=instances, state=_State.OPEN)
     if rollout.revision.origin == ConfigRevision.Origin.REVERTED:
+        # Somebody wants the edit gone that was to be adopted there.
+        adopted = found.filter(step__rollout__revision__origin=ConfigRevision.Origin.ADOPTED)
+        adopted.update(state=_State.SUPERSEDED, closed_at=now)
         # What had been edited by hand is as it was: now it can be given.
         found.update(needs_person=False, reason="", retry_at=None)
         return

@@ -49,7 +49,8 @@ def left_out(rollback: Rollout) -> list[RevisionDebt]:
 def _has_put_back(rollback: Rollout) -> bool:
     if rollback.state == Rollout.State.VERIFIED:
         return True
-    return not rollback.is_cancel_requested and rollback.steps.filter(_PUT_BACK).exists()
+    was_undone = rollback.is_cancel_requested or rollback.is_halting
+    return not was_undone and rollback.steps.filter(_PUT_BACK).exists()
 
 
 def _owe_again_what_it_closed(rolled_back: Rollout, instances: Collection[int], *, now: datetime) -> None:

@@ -161,7 +161,8 @@ def _refuse_absent(absent: Sequence[_Found], new: Sequence[NewFile], verb: str) 
     owing = [file.instance for file in new if file.instance.pk in reasons]
     if owing and len(owing) == len(new):
         raise live_configs.NobodyReached(reasons[owing[0].pk])
-    if owed := [each.name for each in owing if each.pk in debts.owed_files(owing)]:
+    already = debts.owed_files(owing)
+    if owed := [each.name for each in owing if each.pk in already]:
         raise DriftRefused(
             f"{', '.join(owed)} cannot be reached and owes a revision already: {verb} the others by their names, and "
             "this one when it is back."

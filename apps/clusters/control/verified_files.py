@@ -39,10 +39,13 @@ def newest_files(instances: Collection[PgpoolInstance], *, up_to: int | None = N
     """Of each instance the row that verified_files goes by."""
     steps = RolloutStep.objects.filter(file=OuterRef("pk"))
     verified = Exists(steps.filter(state=RolloutStep.State.VERIFIED))
-    # A way back is never undone: what it wrote shall stand there, also where a frozen pgpool did not confirm it.
+    # What a way back wrote shall stand there, also where a frozen pgpool did not confirm it, unless it was undone.
     written_back = Exists(
-        steps.filter(state=RolloutStep.State.FAILED, written_at__isnull=False, rollout__rollback_of__isnull=False)
-    )
+        steps.filter(
+            state=RolloutStep.State.FAILED, written_at__isnull=False, rollout__rollback_of__isnull=False,
+            rollout__is_halting=False, rollout__is_cancel_requested=False,
+        )
+    )  # fmt: skip
     stored_only = ~Exists(steps) & ~Exists(ConfigRevision.objects.filter(pk=OuterRef("revision"), origin="live"))
     counts = verified | written_back | stored_only
     files = RevisionFile.objects.filter(counts, _reach(up_to, "revision__number"), instance__in=instances)

@@ -25,11 +25,12 @@ def watchdog_changes(*, cluster: WatchedCluster, memory: ClusterMemory, tick: Ti
         return []
     asked = [memory.watchdogs[one.instance_id] for one in cluster.instances]
     if all(one.is_off for one in asked):
-        _keep(cluster, memory, None)
+        if memory.watchdog is not None and _is_free(cluster):
+            _keep(cluster, memory, None)
         return []
     current = [one.watchdog for one in asked if one.watchdog is not None and tick.at - one.at <= CURRENT_FOR]
     before, now = memory.watchdog, watchdog_settled.settled(current, memory.watchdog)
-    if now is None or now == before:
+    if now is None or now == before or not _is_free(cluster):
         return []
     _keep(cluster, memory, now)
     return _told(cluster, memory, before, now, current) if before is not None else []
@@ -46,11 +47,19 @@ def _take_in(memory: ClusterMemory, tick: Tick) -> bool:
     return bool(readings)
 
 
+def _is_free(cluster: WatchedCluster) -> bool:
+    """Whether its row can be written at once; if not, the next answers tell the same.
+
+    A request holds it while it asks pgpools, which takes seconds where hosts are dead, and polling waits for nobody.
+    """
+    free = Cluster.objects.select_for_update(no_key=True, skip_locked=True)
+    return free.filter(pk=cluster.cluster_id).only("pk").first() is not None
+
+
 def _keep(cluster: WatchedCluster, memory: ClusterMemory, now: Settled | None) -> None:
-    if memory.watchdog != now:
-        memory.watchdog = now
-        kept = {} if now is None else {"leader": now.leader, "has_quorum": now.has_quorum, "gone": sorted(now.gone)}
-        Cluster.objects.filter(pk=cluster.cluster_id).update(watchdog=kept)
+    memory.watchdog = now
+    kept = {} if now is None else {"leader": now.leader, "has_quorum": now.has_quorum, "gone": sorted(now.gone)}
+    Cluster.objects.filter(pk=cluster.cluster_id).update(watchdog=kept)
 
 
 def _told(

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from django.db.models import Max, Q
+from django.db.models import Exists, Max, OuterRef, Q
 
 from apps.clusters.models import Cluster, ConfigRevision, NodeLatest, Rollout, RolloutStep
 
@@ -33,4 +33,8 @@ def revision_in_force(*, cluster: Cluster) -> ConfigRevision | None:
     revisions = ConfigRevision.objects.filter(cluster=cluster).exclude(rollouts__state__in=ended)
     # What one pgpool is given late is an earlier wish for all.
     revisions = revisions.exclude(origin=ConfigRevision.Origin.OWED)
+    # An edit by hand that no pgpool took was not adopted.
+    failed = Rollout.objects.filter(revision=OuterRef("pk"), state=Rollout.State.FAILED)
+    not_adopted = Exists(failed.exclude(steps__state=RolloutStep.State.VERIFIED))
+    revisions = revisions.exclude(not_adopted, origin=ConfigRevision.Origin.ADOPTED)
     return revisions.order_by("-number").first()
