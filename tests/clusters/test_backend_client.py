@@ -28,6 +28,7 @@ async def test_a_primary_tells_its_position_and_no_replay(address: BackendAddres
     assert facts.replication == ()
     assert facts.probe_ms > 0
     assert facts.started_at < facts.asked_at
+    assert facts.aborted_count >= 0
 
 
 async def test_a_connection_is_kept_only_where_it_is_wanted(address: BackendAddress) -> None:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from apps.clusters.domain.guards import Aborted
+from apps.clusters.history.aborted import aborted
 from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, append
 from apps.clusters.history.latest import rewrite
 from apps.clusters.history.metrics import METRICS, UnknownMetric
@@ -200,3 +202,23 @@ def test_a_window_across_a_restart_counts_from_zero_and_says_so(cluster: Cluster
 
     assert watched.is_restarted
     assert watched.select_counts == {0: 5, 1: 13, 2: 26}  # node 0: 0 + 5; then 10 + 3 and 20 + 6
+
+
+def test_cancelled_reads_grow_from_the_last_sample_before_the_window_and_only_a_standby_counts(
+    cluster: Cluster,
+) -> None:
+    primary, standby, fallen = cluster.backends.order_by("node_id")
+    counts = {standby: {-30: 1, -2: 5, 8: 9, 20: 12}, fallen: {1: 7, 2: 0}, primary: {1: 1, 2: 50}}
+    append(
+        backends=[
+            BackendSampleRow(backend.pk, after(at), True, backend != primary, aborted_count=count)
+            for backend, told in counts.items()
+            for at, count in told.items()
+        ]
+    )
+    ids = [backend.pk for backend in counts]
+
+    assert aborted(backend_ids=ids, start=START, end=after(10)) == {
+        standby.pk: Aborted(4, seconds=10.0),
+        fallen.pk: Aborted(None, seconds=1.0, is_set_back=True),
+    }

@@ -9,7 +9,7 @@ from apps.clusters.forms.rollout_plans import PlanForm
 NAMES = ["pgpool-1", "pgpool-2"]
 USUAL = {
     "plan_strategy": "canary", "plan_hold_s": "60", "plan_replay_lag_s": "60", "plan_error_factor": "3",
-    "plan_latency_factor": "5", "plan_lost": "on", "plan_shares": "on",
+    "plan_latency_factor": "5", "plan_lost": "on", "plan_shares": "on", "plan_aborted": "3",
 }  # fmt: skip
 
 
@@ -23,10 +23,17 @@ def test_guards_are_the_usual_ones_until_somebody_sets_them() -> None:
     assert PlanForm({}, instance_names=NAMES).plan is None
     assert not plan_form().is_guards_unfolded
 
-    chosen = plan_form(plan_replay_lag_s="7,5", plan_error_factor="", plan_shares="")
+    chosen = plan_form(plan_replay_lag_s="7,5", plan_error_factor="", plan_shares="", plan_aborted="")
 
-    assert parse_plan(chosen.plan, NAMES).guards == Guards(replay_lag_s=7.5, error_factor=None, shares=False)
+    wanted = Guards(replay_lag_s=7.5, error_factor=None, shares=False, aborted=None)
+    assert parse_plan(chosen.plan, NAMES).guards == wanted
     assert chosen.is_guards_unfolded
+
+
+def test_a_limit_that_a_page_from_before_did_not_ask_for_stays_as_usual() -> None:
+    given = {name: value for name, value in USUAL.items() if name != "plan_aborted"}
+
+    assert parse_plan(PlanForm(given, instance_names=NAMES).plan, NAMES).guards == Guards()
 
 
 @pytest.mark.parametrize(
@@ -37,6 +44,7 @@ def test_guards_are_the_usual_ones_until_somebody_sets_them() -> None:
         ("plan_replay_lag_s", "nan", "a number above 0"),
         ("plan_error_factor", "-2", "a number above 0"),
         ("plan_latency_factor", "1e9", "at most 1e+06"),
+        ("plan_aborted", "many", "a number above 0, at most 1e+06, or empty for off"),
         ("plan_hold_s", "1.5", "a whole number of seconds"),
         ("plan_canary", "pgpool-9", "pgpool-9"),
         ("plan_strategy", "backwards", "backwards"),

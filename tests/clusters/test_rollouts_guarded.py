@@ -1,13 +1,14 @@
 """What pollers store during the hold of a rollout lets it go on, halts it, or pauses it."""
 
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from apps.clusters.control import rollout_actions, rollout_holds, rollout_rows
+from apps.clusters.history.append import BackendSampleRow, append
 from apps.clusters.models import BackendLatest, ClusterEvent, InstanceLatest, NodeLatest, Rollout, RolloutLog
 from tests.clusters.rollout_scene import OLD_WEIGHTS, Clock, Scene, scene
 from tests.clusters.seen_cluster import poll
@@ -15,8 +16,8 @@ from tests.clusters.seen_cluster import poll
 pytestmark = pytest.mark.django_db
 
 WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
-# Shares and round trips have samples of their own, and tables of cases in the domain.
-GUARDS = {"latency_factor": None, "shares": False}
+# Shares, round trips and cancelled reads have samples of their own, and tables of cases in the domain.
+GUARDS = {"latency_factor": None, "shares": False, "aborted": None}
 PLAN = {"strategy": "canary", "hold_s": 60, "guards": GUARDS}
 
 
@@ -90,9 +91,56 @@ def test_errors_that_grow_halt_it(pair: Scene) -> None:
     assert rollout.halt_reason == "30 errors beside 100 reads at pgpool-1, usual were 0.1 for 100 reads"
 
 
+def cancelled(pair: Scene, counts: Mapping[datetime, int]) -> None:
+    """Samples of what pg2 counted; pg3 cancels nothing, and pg1 is the primary."""
+    pg1, pg2, pg3 = pair.cluster.backends.order_by("node_id")
+    rows = [
+        BackendSampleRow(backend.pk, at, True, backend != pg1, aborted_count=count)
+        for at, total in counts.items()
+        for backend, count in ((pg1, total), (pg2, total), (pg3, 7))
+    ]
+    append(backends=rows)
+
+
+WATCHED = {**PLAN, "guards": {**GUARDS, "aborted": 3}}
+
+
+def test_cancelled_reads_that_grow_halt_it(pair: Scene) -> None:
+    clock = Clock()
+    cancelled(pair, {clock.now - timedelta(minutes=20): 100, clock.now - timedelta(minutes=10): 120})
+    rollout = held(pair, clock, WATCHED)
+    cancelled(pair, {clock.now + timedelta(seconds=1): 120, clock.now + timedelta(seconds=9): 150})
+
+    clock.sleep(10)
+    pair.advance(rollout, clock=clock)
+
+    assert rollout.state == "rolled_back"
+    assert rollout.halt_reason == "30 reads cancelled at pg2, 30 a minute, usual were 2 a minute"
+
+
+def test_cancelled_reads_as_before_let_it_go_on_and_a_counter_set_back_pauses_it(pair: Scene) -> None:
+    clock = Clock()
+    cancelled(pair, {clock.now - timedelta(minutes=20): 100, clock.now - timedelta(minutes=10): 200})
+    rollout = held(pair, clock, WATCHED)
+    cancelled(pair, {clock.now + timedelta(seconds=1): 200, clock.now + timedelta(seconds=9): 220})
+    clock.sleep(10)
+    polled_again(clock)
+
+    pair.advance(rollout, clock=clock)
+
+    lines = list(RolloutLog.objects.filter(rollout=rollout, text__startswith="Guards: ").values_list("text", flat=True))
+    assert "20 reads cancelled at pg2; 0 reads cancelled at pg3 (good)" in lines[0]
+    cancelled(pair, {clock.now: 4})
+    clock.sleep(61)
+    polled_again(clock)
+    pair.advance(rollout, clock=clock)
+    assert rollout.state == "paused"
+    assert "pg2: its counter of cancelled reads was set back" in rollout.pause_reason
+
+
 def test_too_little_traffic_pauses_it_and_a_person_lets_it_go_on(pair: Scene) -> None:
     clock = Clock()
-    rollout = held(pair, clock, {**PLAN, "guards": {"latency_factor": None}})
+    rollout = held(pair, clock, {**PLAN, "guards": {"latency_factor": None, "aborted": None}})
 
     clock.sleep(60)
     pair.advance(rollout, clock=clock)

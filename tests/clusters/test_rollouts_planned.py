@@ -19,7 +19,9 @@ from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, Clock, Scene, scene
 pytestmark = pytest.mark.django_db
 
 # Nothing is polled here: there is nothing that a guard could see.
-UNGUARDED = {"replay_lag_s": None, "error_factor": None, "latency_factor": None, "lost": False, "shares": False}
+UNGUARDED = {
+    "replay_lag_s": None, "error_factor": None, "latency_factor": None, "lost": False, "shares": False, "aborted": None
+}  # fmt: skip
 CANARY = {"strategy": "canary", "canary": "pgpool-2", "hold_s": 60, "guards": UNGUARDED}
 WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
 

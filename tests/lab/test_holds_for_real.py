@@ -20,7 +20,7 @@ Wait = Callable[..., None]
 FIRST, MOVED = [0.0, 0.5, 0.5], [0.0, 1.0, 0.0]
 LIMIT_S = 1
 # Nobody reads here, and a busy machine makes round trips slow: only what was lost, lags and errors are watched.
-GUARDS = {"latency_factor": None, "shares": False}
+GUARDS = {"latency_factor": None, "shares": False, "aborted": None}
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from apps.clusters.history.series import series
 from apps.clusters.history.windows import window_counts
 from apps.clusters.models import (
     BackendLatest,
+    BackendSample,
     Cluster,
     ClusterEvent,
     InstanceLatest,
@@ -163,6 +164,31 @@ def test_a_standby_whose_replay_is_paused_lags(restored_lab: Lab, orders: Cluste
     wait_until(lambda: backend(orders, "pg3").replay_lag_bytes == 0, "it has caught up")
     wait_until(lambda: "pg3 has caught up" in titles(orders), "that is told too")
     assert titles(orders).count("pg3 lags too far behind") == 1
+
+
+def test_reads_that_a_standby_cancels_are_counted(restored_lab: Lab, orders: Cluster, wait_until: Wait) -> None:
+    def cancelled(name: str) -> int:
+        told = BackendSample.objects.filter(backend_id=backend(orders, name).pk, aborted_count__isnull=False)
+        return told.latest("at").aborted_count or 0
+
+    wait_until(lambda: is_settled(orders), "the cluster is seen whole")
+    primary, _, pg3 = restored_lab.plan.backends
+    before = cancelled("pg3")
+    with restored_lab.backends.connect(pg3, "shop") as standby:
+        standby.execute("ALTER SYSTEM SET max_standby_streaming_delay = 0")
+        standby.execute("SELECT pg_reload_conf()")
+        try:
+            reader = restored_lab.backends.connect(pg3, "shop")
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM accounts")
+            with restored_lab.backends.connect(primary, "shop") as writer, writer.transaction():
+                writer.execute("LOCK TABLE accounts IN ACCESS EXCLUSIVE MODE")
+
+            wait_until(lambda: cancelled("pg3") > before, "the cancelled read is counted")
+            reader.close()
+        finally:
+            standby.execute("ALTER SYSTEM RESET max_standby_streaming_delay")
+            standby.execute("SELECT pg_reload_conf()")
 
 
 def test_a_killed_standby_is_seen_directly_and_told_when_pgpool_drops_it(

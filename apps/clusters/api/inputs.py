@@ -213,7 +213,8 @@ class PlanField(serializers.JSONField):
             default=None,
             help_text='how to go about the pgpools: {"strategy": "one_by_one"|"canary"|"all_at_once", '
             '"canary": its name, "rest": "all_at_once"|"one_by_one", "hold_s": 0 to 86400, "guards": '
-            '{"replay_lag_s": 60, "error_factor": 3, "latency_factor": 5, "lost": true, "shares": true}}; '
+            '{"replay_lag_s": 60, "error_factor": 3, "latency_factor": 5, "lost": true, "shares": true, '
+            '"aborted": 3}}; aborted: reads that a standby cancels per minute, times as many as before; '
             'null or false switches a guard off. "absent": "refuse" (unless told) rolls nothing out without a pgpool '
             'that cannot be reached, "owe" lets it owe the revision; "on_return": "give" or "ask" says '
             "what becomes of that when it returns; unless told, as what it owes already, else it is given it",

@@ -1,14 +1,15 @@
 """What the guards of a rollout look at: what pollers stored of its cluster, before its hold and since."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
 from apps.clusters.control import convergence
 from apps.clusters.domain import guards
-from apps.clusters.domain.guards import Counted, Finding, RoundTrips, Seen
+from apps.clusters.domain.guards import Aborted, Counted, Finding, RoundTrips, Seen
 from apps.clusters.domain.rollout_waves import stored_plan
+from apps.clusters.history.aborted import aborted
 from apps.clusters.history.round_trips import round_trips
 from apps.clusters.models import Rollout, RolloutStep
 from apps.clusters.queries.health import STALE_AFTER_S
@@ -18,6 +19,8 @@ from apps.clusters.queries.sight import InstanceSight, Sight, sight_of
 LOST_AFTER = timedelta(seconds=5)
 # Round trips of this long before the hold are what is usual.
 USUAL_FOR = timedelta(minutes=5)
+# Standbys cancel reads in bursts, some minutes apart.
+USUALLY_ABORTED_FOR = timedelta(minutes=30)
 
 
 def seen(rollout: Rollout, *, now: datetime, since: datetime | None = None) -> Seen:
@@ -41,11 +44,13 @@ def look(rollout: Rollout, *, before: Mapping[str, Any], since: datetime, now: d
     earlier = round_trips(instance_ids=written, start=since - USUAL_FOR, end=since)
     later = round_trips(instance_ids=written, start=since, end=now)
     none = RoundTrips(0, None)
+    current = seen(rollout, now=now, since=since)
     return guards.judge(
         stored_plan(rollout.plan).guards,
         before=from_json(before),
-        now=seen(rollout, now=now, since=since),
+        now=current,
         round_trips={name: (earlier.get(pk, none), later.get(pk, none)) for pk, name in written.items()},
+        aborted=_aborted(rollout, standbys=current.lags_s, since=since, now=now),
         reads=convergence.reads_since(rollout=rollout, instance_ids=list(written), start=since, now=now),
     )
 
@@ -67,6 +72,18 @@ def _written(rollout: Rollout) -> dict[int, str]:
     """Instance id -> name, of those that run the new file."""
     done = rollout.steps.filter(state=RolloutStep.State.VERIFIED, instance__isnull=False).order_by("position")
     return dict(done.values_list("instance_id", "instance_name"))
+
+
+def _aborted(
+    rollout: Rollout, *, standbys: Collection[str], since: datetime, now: datetime
+) -> dict[str, tuple[Aborted, Aborted]]:
+    """Standby -> what it cancelled before the rollout began, so that no earlier hold counts as usual, and since."""
+    named = {one.pk: one.shown_name for one in rollout.cluster.backends.all() if one.shown_name in standbys}
+    began = rollout.started_at or since
+    earlier = aborted(backend_ids=named, start=began - USUALLY_ABORTED_FOR, end=began)
+    later = aborted(backend_ids=named, start=since, end=now)
+    unknown = Aborted(None)
+    return {name: (earlier.get(pk, unknown), later.get(pk, unknown)) for pk, name in named.items()}
 
 
 def _is_lost(one: InstanceSight, now: datetime) -> bool:

@@ -10,6 +10,10 @@ from apps.clusters.domain.routing_words import as_clause
 FEWEST_ERRORS = 10
 LOWEST_ERROR_SHARE = 0.001
 FEWEST_ROUND_TRIPS = 5
+FEWEST_ABORTED = 10
+LOWEST_ABORTED_PER_MIN = 1.0
+# Conflicts come in bursts, with each vacuum on the primary: a rate needs at least so long.
+SHORTEST_RATE_S = 60.0
 SLOW_MS = 20.0
 
 
@@ -25,7 +29,8 @@ class Guards:
 
     replay_lag_s: no standby may fall further behind. error_factor: FATAL, PANIC and ERROR per read may grow so far.
     latency_factor: the round trip through a written pgpool may grow so far. lost: no pgpool and no backend may be lost.
-    shares: reads may not move away from the new weights.
+    shares: reads may not move away from the new weights. aborted: reads that a standby cancels per minute may grow so
+    far.
     """
 
     replay_lag_s: float | None = 60.0
@@ -33,6 +38,7 @@ class Guards:
     latency_factor: float | None = 5.0
     lost: bool = True
     shares: bool = True
+    aborted: float | None = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,18 @@ class RoundTrips:
 
     count: int
     median_ms: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Aborted:
+    """Reads that a standby cancelled in a time. count None: it did not tell twice, or its counter fell meanwhile.
+
+    seconds: between the first and the latest time that it told. is_set_back: the counter fell.
+    """
+
+    count: int | None
+    seconds: float = 0.0
+    is_set_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +110,13 @@ def judge(
     before: Seen,
     now: Seen,
     round_trips: Mapping[str, tuple[RoundTrips, RoundTrips]],
+    aborted: Mapping[str, tuple[Aborted, Aborted]],
     reads: Reads,
 ) -> tuple[Finding, ...]:
-    """One finding for each guard that is on. round_trips: name -> those before the change and those since."""
+    """One finding for each guard that is on.
+
+    round_trips: name of the pgpool -> those before the change and those since; aborted: the same of each standby.
+    """
     found = []
     if guards.lost:
         found.append(_lost(before, now))
@@ -102,6 +124,8 @@ def judge(
         found.append(_lag(guards.replay_lag_s, before, now))
     if guards.error_factor is not None:
         found.append(_errors(guards.error_factor, before, now))
+    if guards.aborted is not None:
+        found.append(_aborted(guards.aborted, aborted, now))
     if guards.latency_factor is not None:
         found.append(_latency(guards.latency_factor, round_trips))
     if guards.shares:
@@ -166,6 +190,34 @@ def _errors(factor: float, before: Seen, now: Seen) -> Finding:
     if silent:
         return Finding("error_factor", Outcome.INCONCLUSIVE, f"{', '.join(silent)} tells no error counters")
     return Finding("error_factor", Outcome.GOOD, "; ".join(texts) or "no pgpool to count at")
+
+
+def _aborted(factor: float, aborted: Mapping[str, tuple[Aborted, Aborted]], now: Seen) -> Finding:
+    texts, unsure = [], []
+    for name, (before, since) in sorted(aborted.items()):
+        if since.count is None:
+            told = "its counter of cancelled reads was set back" if since.is_set_back else "cancelled reads not known"
+            unsure.append(f"{name}: {told}")
+            continue
+        texts.append(f"{since.count} reads cancelled at {name}")
+        if since.count < FEWEST_ABORTED:
+            continue
+        if before.count is None or before.seconds < SHORTEST_RATE_S:
+            unsure.append(f"{texts[-1]}, what is usual there is not known")
+            continue
+        rate, usual = _per_minute(since), _per_minute(before)
+        if rate > factor * max(usual, LOWEST_ABORTED_PER_MIN):
+            text = f"{texts[-1]}, {rate:.3g} a minute, usual were {usual:.2g} a minute"
+            return Finding("aborted", Outcome.BAD, text)
+    if stale := [name for name in now.stale if name in aborted]:
+        return _stale("aborted", stale)
+    if unsure:
+        return Finding("aborted", Outcome.INCONCLUSIVE, "; ".join(unsure))
+    return Finding("aborted", Outcome.GOOD, "; ".join(texts) or "no standby to count at")
+
+
+def _per_minute(aborted: Aborted) -> float:
+    return (aborted.count or 0) * 60.0 / max(aborted.seconds, SHORTEST_RATE_S)
 
 
 def _latency(factor: float, round_trips: Mapping[str, tuple[RoundTrips, RoundTrips]]) -> Finding:

@@ -9,7 +9,7 @@ from apps.clusters.domain.guards import Guards
 
 LONGEST_HOLD_S = 86_400
 # The largest that a guard may be set to: a day behind, a million times as slow.
-_LARGEST = {"replay_lag_s": 86_400.0, "error_factor": 1e6, "latency_factor": 1e6}
+_LARGEST = {"replay_lag_s": 86_400.0, "error_factor": 1e6, "latency_factor": 1e6, "aborted": 1e6}
 
 
 class Strategy(StrEnum):
@@ -109,7 +109,9 @@ def stored_plan(stored: Mapping[str, Any]) -> Plan:
     """From what plan_as_json made."""
     if not stored:
         return ONE_BY_ONE
-    guards, on_return = Guards(**stored.get("guards", {})), stored.get("on_return")
+    # A plan that was stored before there was a guard did not watch for it.
+    guards = Guards(**{"aborted": None, **stored["guards"]}) if "guards" in stored else Guards()
+    on_return = stored.get("on_return")
     return Plan(
         Strategy(stored["strategy"]),
         stored["canary"],

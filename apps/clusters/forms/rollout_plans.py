@@ -26,7 +26,7 @@ ABSENT_CHOICES = [
     (OnReturn.GIVE.value, "It owes the change, and is given it when it returns, whatever it owes already"),
     (OnReturn.ASK.value, "It owes the change, and somebody is asked when it returns"),
 ]
-_LIMITS = ("replay_lag_s", "error_factor", "latency_factor")
+_LIMITS = ("replay_lag_s", "error_factor", "latency_factor", "aborted")
 _SWITCHES = ("lost", "shares")
 
 
@@ -71,6 +71,11 @@ class PlanForm(forms.Form):
     )
     plan_latency_factor = _figure(
         "Round trip, times as long", "as before the change; empty: not watched", _USUAL.latency_factor
+    )
+    plan_aborted = _figure(
+        "Cancelled reads per minute, times as many",
+        "by a standby, as it replays (conflicts, deadlocks), than before the change; empty: not watched",
+        _USUAL.aborted,
     )
     plan_lost = forms.BooleanField(label="No pgpool and no backend may be lost", required=False, initial=_USUAL.lost)
     plan_shares = forms.BooleanField(
@@ -134,7 +139,7 @@ class PlanForm(forms.Form):
         plan |= absent_plan(given["plan_absent"])
         if f"plan_{_LIMITS[0]}" not in self.data:
             return plan  # sent by a script that knows no guards: they stay as usual
-        limits = {name: _number(given[f"plan_{name}"]) for name in _LIMITS}
+        limits = {name: _number(given[f"plan_{name}"]) for name in _LIMITS if f"plan_{name}" in self.data}
         return {**plan, "guards": {**limits, **{name: given[f"plan_{name}"] for name in _SWITCHES}}}
 
 

@@ -50,12 +50,13 @@ class BackendSampleRow(NamedTuple):
     lsn_bytes: int | None = None
     replay_lag_s: float | None = None
     replay_lag_bytes: int | None = None
+    aborted_count: int | None = None
 
 
 # A binary COPY without the types of its columns fails with a protocol violation.
 _INSTANCE_TYPES = ("int8", "timestamptz", "bool", "float4", "int4", "int4", "int8", "int8", "int8", "timestamptz")
 _NODE_TYPES = ("int8", "int2", "timestamptz", "int8", "float4", "bool")
-_BACKEND_TYPES = ("int8", "timestamptz", "bool", "bool", "float4", "int8", "float4", "int8")
+_BACKEND_TYPES = ("int8", "timestamptz", "bool", "bool", "float4", "int8", "float4", "int8", "int8")
 
 
 def append(

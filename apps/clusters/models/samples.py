@@ -59,6 +59,7 @@ class BackendSample(models.Model):
     lsn_bytes = models.BigIntegerField(null=True)
     replay_lag_s = models.FloatField(null=True)
     replay_lag_bytes = models.BigIntegerField(null=True)
+    aborted_count = models.BigIntegerField(null=True)
 
     class Meta:
         managed = False

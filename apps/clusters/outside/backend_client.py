@@ -30,7 +30,8 @@ SELECT now() AS asked_at,
             WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() THEN 0
             ELSE extract(epoch FROM now() - pg_last_xact_replay_timestamp()) END::float8 AS replay_lag_s,
        CASE WHEN pg_is_in_recovery() THEN pg_is_wal_replay_paused() END AS is_replay_paused,
-       (SELECT status FROM pg_stat_wal_receiver) AS receiver_status
+       (SELECT status FROM pg_stat_wal_receiver) AS receiver_status,
+       (SELECT sum(conflicts + deadlocks)::bigint FROM pg_stat_database) AS aborted_count
 """
 # Compared with the flush position, as pgpool's own replication_delay is.
 STANDBYS_SQL = """
@@ -81,6 +82,7 @@ class BackendFacts:
     asked_at: dt.datetime
     system_identifier: str
     may_monitor: bool
+    aborted_count: int  # transactions cancelled by recovery conflicts and deadlocks, since the statistics were reset
     connection_limit: int  # sessions of all others than superusers
 
 

@@ -122,6 +122,7 @@ def _backend_sample(reading: BackendReading, tick: Tick, lags: Mapping[int, Know
         lsn_bytes=wal_position(facts) if facts else None,
         replay_lag_s=lag.lag_s if lag else None,
         replay_lag_bytes=lag.lag_bytes if lag else None,
+        aborted_count=facts.aborted_count if facts else None,
     )
 
 

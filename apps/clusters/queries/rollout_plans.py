@@ -14,6 +14,7 @@ class GuardsAnswer(TypedDict):
     latency_factor: float | None
     lost: bool
     shares: bool
+    aborted: float | None
 
 
 class PlanAnswer(TypedDict):
@@ -44,6 +45,7 @@ def plan_answer(plan: Plan) -> PlanAnswer:
             "latency_factor": plan.guards.latency_factor,
             "lost": plan.guards.lost,
             "shares": plan.guards.shares,
+            "aborted": plan.guards.aborted,
         },
         "absent": plan.absent.value,
         "on_return": None if plan.on_return is None else plan.on_return.value,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.domain.guards import Counted, Guards, Outcome, Reads, RoundTrips, Seen, judge, overall
+from apps.clusters.domain.guards import Aborted, Counted, Guards, Outcome, Reads, RoundTrips, Seen, judge, overall
 
 FOLLOWS = Reads(is_off=False, sentence="Reads follow the weights.", missing=0)
 BEFORE = Seen(
@@ -15,11 +15,15 @@ BEFORE = Seen(
 )
 NOW = replace(BEFORE, counted={"pgpool-1": Counted(errors=44, reads=11_000)})
 TRIPS = (RoundTrips(100, 8.0), RoundTrips(30, 9.0))
+CANCELLED = (Aborted(60, seconds=1800.0), Aborted(2, seconds=120.0))  # 2 a minute, then 1
 ALL = Guards()
 
 
-def judged(guards: Guards = ALL, *, now: Seen = NOW, trips: Any = TRIPS, reads: Reads = FOLLOWS) -> dict[str, Any]:
-    found = judge(guards, before=BEFORE, now=now, round_trips={"pgpool-1": trips}, reads=reads)
+def judged(
+    guards: Guards = ALL, *, now: Seen = NOW, trips: Any = TRIPS, aborted: Any = CANCELLED, reads: Reads = FOLLOWS
+) -> dict[str, Any]:
+    each = {"pg2": aborted, "pg3": (Aborted(0, 1800.0), Aborted(0, 120.0))}
+    found = judge(guards, before=BEFORE, now=now, round_trips={"pgpool-1": trips}, aborted=each, reads=reads)
     return {one.guard: one for one in found}
 
 
@@ -29,6 +33,7 @@ def test_what_is_as_before_is_good() -> None:
     assert overall(found.values()) is Outcome.GOOD
     assert found["error_factor"].text == "4 errors beside 1000 reads at pgpool-1"
     assert found["latency_factor"].text == "round trip 9.0 ms through pgpool-1, 8.0 ms before"
+    assert found["aborted"].text == "2 reads cancelled at pg2; 0 reads cancelled at pg3"
 
 
 @pytest.mark.parametrize(
@@ -55,6 +60,16 @@ def test_what_is_as_before_is_good() -> None:
             {"trips": (RoundTrips(100, 8.0), RoundTrips(30, 41.0))},
             "round trip 41.0 ms through pgpool-1, 8.0 ms before",
         ),
+        (
+            "aborted",  # over 3 * 2 a minute
+            {"aborted": (CANCELLED[0], Aborted(13, seconds=120.0))},
+            "13 reads cancelled at pg2, 6.5 a minute, usual were 2 a minute",
+        ),
+        (
+            "aborted",  # where none is usual, three a minute still are no verdict
+            {"aborted": (Aborted(0, seconds=600.0), Aborted(16, seconds=300.0))},
+            "16 reads cancelled at pg2, 3.2 a minute, usual were 0 a minute",
+        ),
         ("shares", {"reads": Reads(is_off=True, sentence="Reads are off.", missing=0)}, "reads are off"),
     ],
 )
@@ -75,6 +90,24 @@ def test_each_guard_sees_its_fault_and_only_that(guard: str, seen: dict[str, Any
             "latency_factor",
             {"trips": (RoundTrips(100, 8.0), RoundTrips(4, 900.0))},
             "pgpool-1: too few round trips to compare",
+        ),
+        (
+            "aborted",
+            {"aborted": (CANCELLED[0], Aborted(None))},
+            "pg2: cancelled reads not known",
+        ),
+        (
+            "aborted",
+            {"aborted": (CANCELLED[0], Aborted(None, 30.0, is_set_back=True))},
+            "pg2: its counter of cancelled reads was set back",
+        ),
+        *(
+            (
+                "aborted",
+                {"aborted": (before, Aborted(500, seconds=60.0))},
+                "500 reads cancelled at pg2, what is usual there is not known",
+            )
+            for before in (Aborted(None), Aborted(None, 1800.0, is_set_back=True), Aborted(0, seconds=59.0))
         ),
         (
             "shares",
@@ -111,6 +144,7 @@ def test_what_nobody_polled_since_is_not_known() -> None:
         "lost": "pgpool-1, pg2 were not polled since, or not lately",
         "replay_lag_s": "pg2 was not polled since, or not lately",
         "error_factor": "pgpool-1 was not polled since, or not lately",
+        "aborted": "pg2 was not polled since, or not lately",
     }
     assert overall(found.values()) is Outcome.INCONCLUSIVE
     assert overall(judged(now=replace(stale, lost=("pgpool-3", "pg3"))).values()) is Outcome.BAD
@@ -123,6 +157,10 @@ def test_what_nobody_polled_since_is_not_known() -> None:
         ("replay_lag_s", {"now": replace(NOW, lags_s={"pg2": 0.1, "pg3": 300.0})}),  # pg3 was behind before
         ("error_factor", {"now": replace(NOW, counted={"pgpool-1": Counted(49, 10_010)})}),  # 9 are a busy moment
         ("latency_factor", {"trips": (RoundTrips(100, 0.4), RoundTrips(30, 4.0))}),  # ten times nothing is nothing
+        ("aborted", {"aborted": (Aborted(0, 1800.0), Aborted(9, seconds=10.0))}),  # one vacuum
+        ("aborted", {"aborted": (Aborted(60, 1800.0), Aborted(12, seconds=120.0))}),  # three times as many, no more
+        ("aborted", {"aborted": (Aborted(120, 1800.0), Aborted(12, seconds=5.0))}),  # a burst is one of its minute
+        ("aborted", {"aborted": (Aborted(None), Aborted(9, seconds=10.0))}),  # few are few, whatever is usual
     ],
 )
 def test_what_was_so_before_or_means_nothing_is_good(guard: str, seen: dict[str, Any]) -> None:
@@ -130,7 +168,7 @@ def test_what_was_so_before_or_means_nothing_is_good(guard: str, seen: dict[str,
 
 
 def test_a_guard_that_is_off_sees_nothing() -> None:
-    off = Guards(replay_lag_s=None, error_factor=None, latency_factor=None, lost=False, shares=False)
+    off = Guards(replay_lag_s=None, error_factor=None, latency_factor=None, lost=False, shares=False, aborted=None)
 
     assert judged(off, now=Seen(lost=("pg2",))) == {}
     assert overall([]) is Outcome.GOOD

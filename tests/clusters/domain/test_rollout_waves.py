@@ -77,11 +77,20 @@ def test_nothing_is_held_after_the_last_one() -> None:
             {"guards": {"replay_lag_s": 5, "latency_factor": None, "error_factor": False, "shares": False}},
             Plan(guards=Guards(replay_lag_s=5, latency_factor=None, error_factor=None, shares=False)),
         ),
+        ({"guards": {"aborted": 10}}, Plan(guards=Guards(aborted=10.0))),
+        ({"guards": {"aborted": None}}, Plan(guards=Guards(aborted=None))),
     ],
 )
 def test_a_plan_is_kept_as_it_was_given(raw: object, plan: Plan) -> None:
     assert parse_plan(raw, NAMES) == plan
     assert stored_plan(json.loads(json.dumps(plan_as_json(plan)))) == plan
+
+
+def test_a_plan_from_before_there_was_a_guard_did_not_watch_for_it() -> None:
+    stored = plan_as_json(Plan())
+    del stored["guards"]["aborted"]
+
+    assert stored_plan(stored).guards == Guards(aborted=None)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +120,7 @@ def test_a_plan_is_kept_as_it_was_given(raw: object, plan: Plan) -> None:
         ({"guards": {"lag": 1}}, "plan.guards: 'lag' is not a guard; there are replay_lag_s, "),
         ({"guards": {"lost": 1}}, "plan.guards.lost: 1 is not true or false"),
         ({"guards": {"replay_lag_s": True}}, "plan.guards.replay_lag_s: True is not a number above 0, at most 86400"),
+        ({"guards": {"aborted": True}}, "plan.guards.aborted: True is not a number above 0"),
         ({"guards": {"latency_factor": 0}}, "plan.guards.latency_factor: 0 is not a number above 0"),
         ({"guards": {"error_factor": float("inf")}}, "plan.guards.error_factor: inf is not a number above 0"),
         ({"guards": {"error_factor": 10**4000}}, "is not a number above 0"),
