@@ -68,6 +68,10 @@ class Aborted:
     seconds: float = 0.0
     is_set_back: bool = False
 
+    @property
+    def tells(self) -> bool:
+        return self.count is not None or self.is_set_back
+
 
 @dataclass(frozen=True, slots=True)
 class Reads:
@@ -195,6 +199,9 @@ def _errors(factor: float, before: Seen, now: Seen) -> Finding:
 def _aborted(factor: float, aborted: Mapping[str, tuple[Aborted, Aborted]], now: Seen) -> Finding:
     texts, unsure = [], []
     for name, (before, since) in sorted(aborted.items()):
+        if not (since.tells or before.tells):
+            texts.append(f"{name} does not tell what it cancels")  # Lifeguard does not reach it: no hold waits for that
+            continue
         if since.count is None:
             told = "its counter of cancelled reads was set back" if since.is_set_back else "cancelled reads not known"
             unsure.append(f"{name}: {told}")

@@ -161,6 +161,7 @@ def test_what_nobody_polled_since_is_not_known() -> None:
         ("aborted", {"aborted": (Aborted(60, 1800.0), Aborted(12, seconds=120.0))}),  # three times as many, no more
         ("aborted", {"aborted": (Aborted(120, 1800.0), Aborted(12, seconds=5.0))}),  # a burst is one of its minute
         ("aborted", {"aborted": (Aborted(None), Aborted(9, seconds=10.0))}),  # few are few, whatever is usual
+        ("aborted", {"aborted": (Aborted(None), Aborted(None))}),  # one that is not reached stops no rollout
     ],
 )
 def test_what_was_so_before_or_means_nothing_is_good(guard: str, seen: dict[str, Any]) -> None:
