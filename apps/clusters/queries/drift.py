@@ -14,7 +14,7 @@ from apps.clusters.control.verified_files import measured_against
 from apps.clusters.domain import drift_words
 from apps.clusters.domain.drift_words import StoredDifference
 from apps.clusters.domain.routing_words import listed
-from apps.clusters.models import Cluster, InstanceConfig, PgpoolInstance, Rollout
+from apps.clusters.models import Cluster, InstanceConfig, InstanceLatest, PgpoolInstance, Rollout
 from apps.clusters.queries import debts
 from apps.clusters.queries.revision_history import FileDiff, file_diff
 
@@ -66,6 +66,8 @@ class InstanceDrift(TypedDict):
 class DriftAnswer(TypedDict):
     """state: in_step, drifted, unknown (somebody cannot be looked at) or looking.
 
+    can_adopt, can_revert: at least one pgpool can be, and nothing keeps the others from going along, by a plan that
+    lets those owe it that are away. unreached: which ones are away, in a sentence, empty for none.
     differences: what is drift; pending_restarts: what is as verified, and waits for a restart only.
     """
 
@@ -75,6 +77,7 @@ class DriftAnswer(TypedDict):
     differences: list[DriftDifference]
     pending_restarts: list[DriftDifference]
     instances: list[InstanceDrift]
+    unreached: str
     can_adopt: bool
     adopt_reason: str
     can_revert: bool
@@ -109,8 +112,10 @@ def drift_answer(*, caller: Caller, cluster: Cluster) -> DriftAnswer:
     state = _state([one.state for one in seen])
     differences = [(one, each) for one in seen for each in one.differences]
     looked = [one.config.looked_at for one in seen if one.config is not None and one.config.looked_at is not None]
-    adopt_reason = _of_all({one["instance"]: one["adopt_reason"] for one in instances}, NOTHING_TO_ADOPT)
-    revert_reason = _of_all({one["instance"]: one["revert_reason"] for one in instances}, NOTHING_TO_REVERT)
+    away = {one.instance.name: one for one in seen if _is_away(one, owes=one.instance.pk in owing)}
+    adopted = [name for name, one in away.items() if not _is_faulty(one)]
+    adopt_reason = _of_all({one["instance"]: one["adopt_reason"] for one in instances}, NOTHING_TO_ADOPT, adopted)
+    revert_reason = _of_all({one["instance"]: one["revert_reason"] for one in instances}, NOTHING_TO_REVERT, away)
     return {
         "state": state,
         "sentence": _sentence(state, seen),
@@ -118,6 +123,7 @@ def drift_answer(*, caller: Caller, cluster: Cluster) -> DriftAnswer:
         "differences": [_difference(one, each) for one, each in differences if each in one.drifted],
         "pending_restarts": [_difference(one, each) for one, each in differences if each not in one.drifted],
         "instances": instances,
+        "unreached": _unreached(list(away)),
         "can_adopt": not adopt_reason,
         "adopt_reason": adopt_reason,
         "can_revert": not revert_reason,
@@ -126,7 +132,7 @@ def drift_answer(*, caller: Caller, cluster: Cluster) -> DriftAnswer:
 
 
 def _instances(cluster: Cluster) -> QuerySet[PgpoolInstance]:
-    found = cluster.instances.select_related("config").order_by("name", "pk")
+    found = cluster.instances.select_related("config", "latest").order_by("name", "pk")
     return found.defer("pcp_password", "config__file_text", "config__first_text", "config__running")
 
 
@@ -196,11 +202,34 @@ def _revert_reason(one: _Seen, hindrance: str) -> str:
     return ""
 
 
-def _of_all(reasons: Mapping[str, str], nothing: str) -> str:
-    """Why all that differ cannot be adopted, or reverted, at once. reasons: of each pgpool, by its name."""
+def _is_away(one: _Seen, *, owes: bool) -> bool:
+    """Whether a plan may let it owe what the others are given. One that owes already has to come back with its edit."""
+    latest: InstanceLatest | None = getattr(one.instance, "latest", None)
+    is_silent = latest is not None and latest.state in {InstanceLatest.State.HANGING, InstanceLatest.State.UNREACHABLE}
+    is_edited = one.config is not None and one.config.is_other_text
+    return one.state == State.UNKNOWN and one.reason != OBSERVED and is_silent and not (owes and is_edited)
+
+
+def _is_faulty(one: _Seen) -> bool:
+    return one.config is not None and one.config.is_other_text and bool(one.config.fault)
+
+
+def _unreached(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    takes = "takes part only by a plan that lets it" if len(names) == 1 else "take part only by a plan that lets them"
+    return f"{listed(names)} cannot be reached, and {takes} owe what the others are given."
+
+
+def _of_all(reasons: Mapping[str, str], nothing: str, away: Collection[str]) -> str:
+    """Why all that differ cannot be adopted, or reverted, at once. reasons: of each pgpool, by its name.
+
+    away: names of those that may owe it; at least one other has to take it.
+    """
     if "" not in reasons.values():
         return next((reason for reason in reasons.values() if reason != nothing), nothing)
-    in_the_way = [name for name, reason in reasons.items() if reason not in {"", nothing, OBSERVED}]
+    cleared = {"", nothing, OBSERVED}
+    in_the_way = [name for name, reason in reasons.items() if reason not in cleared and name not in away]
     return f"Not all at once: {listed(in_the_way)} cannot be. Take them one by one." if in_the_way else ""
 
 

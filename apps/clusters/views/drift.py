@@ -15,11 +15,11 @@ from apps.accounts.see_other import see_other
 from apps.clusters.control import drift_changes
 from apps.clusters.control.revisions import WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
-from apps.clusters.domain.rollout_waves import PlanError
+from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Absent, Plan, PlanError
 from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Cluster, Rollout
 from apps.clusters.queries import lookup
-from apps.clusters.queries.drift import drift_answer, drift_diffs
+from apps.clusters.queries.drift import DriftAnswer, drift_answer, drift_diffs
 from apps.clusters.views.detail import cluster_context
 
 Story = Callable[..., Rollout]
@@ -62,11 +62,13 @@ def _confirmed(request: HttpRequest, caller: Caller, slug: str, story: Story, *,
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     name = (request.GET if request.method == "GET" else request.POST).get("instance", "")
     names = list(cluster.instances.order_by("name").values_list("name", flat=True))
-    plan_form = PlanForm(request.POST, instance_names=[name] if name in names else names)
+    found = drift_answer(caller=caller, cluster=cluster)
+    usual = Plan(absent=Absent.OWE) if found["unreached"] and not name else ONE_BY_ONE
+    plan_form = PlanForm(request.POST, instance_names=[name] if name in names else names, usual=usual)
     if request.method == "GET":
-        return _confirmation(request, caller, cluster, name, plan_form, is_revert=is_revert)
+        return _confirmation(request, caller, cluster, found, name, plan_form, is_revert=is_revert)
     if plan_form.is_refused:
-        return _confirmation(request, caller, cluster, name, plan_form, is_revert=is_revert, status=422)
+        return _confirmation(request, caller, cluster, found, name, plan_form, is_revert=is_revert, status=422)
     return _requested(request, caller, cluster, story, name=name, plan=plan_form.plan)
 
 
@@ -74,13 +76,13 @@ def _confirmation(
     request: HttpRequest,
     caller: Caller,
     cluster: Cluster,
+    found: DriftAnswer,
     name: str,
     plan_form: PlanForm,
     *,
     is_revert: bool,
     status: int = 200,
 ) -> HttpResponse:
-    found = drift_answer(caller=caller, cluster=cluster)
     diffs = drift_diffs(cluster=cluster, names=[name] if name else [], is_revert=is_revert)
     chosen = next((each for each in found["instances"] if each["instance"] == name), None)
     subject = chosen or found
