@@ -1,11 +1,14 @@
 """Weights that differ from pgpool to pgpool on purpose, from the page."""
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from apps.clusters.control import drafts
 from apps.clusters.domain.weights import parse_weight_texts
 from apps.clusters.models import ConfigDraft, Rollout
 from apps.clusters.queries.editing_each import text_of
@@ -36,6 +39,12 @@ def fields(scene: Scene, *columns: tuple[str, ...]) -> dict[str, str]:
         for instance, column in zip(scene.instances, columns, strict=True)
         for node_id, text in enumerate(column)
     }
+
+
+def drafted_of_each() -> dict[str, dict[str, float]]:
+    """Pgpool name -> node_id -> weight, of the only draft."""
+    found: dict[str, dict[str, float]] = json.loads(ConfigDraft.objects.get().wishes)["weights_per_instance"]
+    return found
 
 
 def test_each_pgpool_gets_its_own_weights(pair: Scene) -> None:
@@ -111,6 +120,48 @@ def test_drafted_weights_of_one_pgpool_are_undone_alone_and_go_with_weights_for_
     operator.post(f"{draft}weights-each/", fields(pair, ("0", "1", "1"), ("0", "1", "1")))
     page = operator.get(draft).content.decode()
     assert ("Your draft: 1 change," in page, 'id="parameter-weights"' in page) == (True, True)
+
+
+def test_a_pgpool_that_was_not_drafted_stays_so_unless_its_weights_are_changed(pair: Scene) -> None:
+    operator, draft = browser("operator"), "/o/acme/clusters/orders/draft/"
+    operator.post(f"{draft}weights-each/", fields(pair, ("0", "9", "1"), ("0", "1", "9")))
+    operator.post(f"{draft}drop/", {"name": "weights", "instance": "pgpool-2"})
+
+    shown = operator.get(f"{PAGE}?propose=draft").content.decode()
+    said = "As drafted; pgpool-2 as it is now, and left out of the draft unless changed here."
+    assert (said in shown, "runs now. Weights" in shown) == (True, False)
+    as_shown = dict(re.findall(r'name="((?:weight|kept)_\d+_\d+)"[^>]*? value="([^"]*)"', shown))
+    kept = {name for name in as_shown if name.startswith("kept_")}
+    assert kept == {f"kept_{pair.instances[1].pk}_{node_id}" for node_id in range(3)}
+
+    other = f"weight_{pair.instances[0].pk}_1"
+    assert operator.post(f"{draft}weights-each/?propose=draft", {**as_shown, other: "8"}).status_code == 303
+    assert drafted_of_each() == {"pgpool-1": {"0": 0, "1": 8, "2": 1}}
+
+    own = f"weight_{pair.instances[1].pk}_2"
+    odd = operator.post(f"{draft}weights-each/?propose=draft", {**as_shown, own: "many"}).content.decode()
+    assert (said in odd, all(f'name="{name}" value="{as_shown[name]}"' in odd for name in kept)) == (True, True)
+    assert operator.post(f"{draft}weights-each/?propose=draft", {**as_shown, own: "7"}).status_code == 303
+    drafted = drafted_of_each()
+    assert (sorted(drafted), drafted["pgpool-2"]["2"]) == (["pgpool-1", "pgpool-2"], 7)
+
+
+def test_without_drafted_weights_the_page_shows_what_runs_now(pair: Scene) -> None:
+    shown = browser("operator").get(f"{PAGE}?propose=draft").content.decode()
+
+    assert ("The weights that each pgpool runs now." in shown, "kept_" in shown) == (True, False)
+
+
+def test_a_draft_that_is_full_says_so(pair: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "MOST_PARAMETERS", 1)
+    operator, draft = browser("operator"), "/o/acme/clusters/orders/draft/"
+    operator.post(f"{draft}parameter/", {"name": "max_pool", "value": "8"})
+
+    each = operator.post(f"{draft}weights-each/", fields(pair, ("0", "9", "1"), ("0", "1", "9")))
+    assert (each.status_code, "A draft holds at most 1 changes" in each.content.decode()) == (422, True)
+    alike = operator.post(f"{draft}weights/", {"weight_0": "0", "weight_1": "1", "weight_2": "1"}, follow=True)
+    assert (alike.status_code, "A draft holds at most 1 changes" in alike.content.decode()) == (200, True)
+    assert drafted_of_each() == {}
 
 
 @pytest.mark.parametrize(

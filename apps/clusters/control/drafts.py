@@ -91,11 +91,11 @@ def put_weights(*, caller: Caller, cluster: Cluster, weights: Mapping[str, float
 def put_own_weights(
     *, caller: Caller, cluster: Cluster, weights: Mapping[str, Mapping[str, float]], now: datetime
 ) -> Draft:
-    """weights: pgpool name -> node_id -> weight, of all pgpools: what was drafted for all alike goes."""
-    [first, *others] = weights.values()
-    if all(each == first for each in others):
+    """weights: pgpool name -> node_id -> weight: what was drafted before goes; one that is left out keeps its own."""
+    [first, *others] = weights.values() or [{}]
+    if len(weights) == cluster.instances.count() and all(each == first for each in others):
         return put_weights(caller=caller, cluster=cluster, weights=first, now=now)
-    wanted = DraftChange(weights_per_instance=weights, drops=[("", WEIGHTS)], drops_own_weights=True)
+    wanted = DraftChange(weights_per_instance=weights or None, drops=[("", WEIGHTS)], drops_own_weights=True)
     return change(caller=caller, cluster=cluster, wanted=wanted, now=now)
 
 

@@ -1,6 +1,6 @@
 """What the page needs that sets the weights of each pgpool on its own."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import TypedDict
@@ -16,11 +16,16 @@ class EachColumn(TypedDict):
 
 
 class EachCell(TypedDict):
-    """field: its name in the form; weight: backend_weight as text."""
+    """field: its name in the form; weight: backend_weight as text.
+
+    kept: the weight that was shown first, of a pgpool that stays undrafted with it; None of any other.
+    """
 
     field: str
     pgpool: str
     weight: str
+    kept_field: str
+    kept: str | None
 
 
 class EachRow(TypedDict):
@@ -42,15 +47,28 @@ def field_of(instance_id: int, node_id: int) -> str:
     return f"weight_{instance_id}_{node_id}"
 
 
+def kept_field_of(instance_id: int, node_id: int) -> str:
+    """The hidden field that tells whether somebody has changed the weight."""
+    return f"kept_{instance_id}_{node_id}"
+
+
 def text_of(weight: float) -> str:
     """As a form takes it back: all digits and no exponent, 1000000 and 0.25."""
     return f"{Decimal(repr(float(weight))):f}".removesuffix(".0")
 
 
 def each_editor(
-    *, cluster: Cluster, prefers_own_az: bool, now: datetime, typed: Mapping[str, str] | None = None
+    *,
+    cluster: Cluster,
+    prefers_own_az: bool,
+    now: datetime,
+    typed: Mapping[str, str] | None = None,
+    undrafted: Collection[str] = (),
 ) -> EachEditor:
-    """prefers_own_az: the proposal instead of the weights of now; typed: what a refused form held, by field."""
+    """prefers_own_az: the proposal instead of the weights of now; typed: what a refused form held, by field.
+
+    undrafted: names of pgpools that stay out of the draft unless somebody changes their weights.
+    """
     instances = list(cluster.instances.defer("pcp_password").order_by("name", "pk"))
     backends = list(cluster.backends.order_by("node_id"))
     seen = weights_answer(cluster=cluster, now=now)["per_instance"]
@@ -61,11 +79,14 @@ def each_editor(
         wanted[instance.pk] = preferring_own_az(instance.az, azs, current) if prefers_own_az else current
 
     def cell(instance_id: int, name: str, node_id: int) -> EachCell:
-        field = field_of(instance_id, node_id)
+        field, kept_field = field_of(instance_id, node_id), kept_field_of(instance_id, node_id)
+        weight = text_of(wanted[instance_id][node_id])
         return {
             "field": field,
             "pgpool": name,
-            "weight": (typed or {}).get(field, text_of(wanted[instance_id][node_id])),
+            "weight": (typed or {}).get(field, weight),
+            "kept_field": kept_field,
+            "kept": (typed or {}).get(kept_field, weight) if name in undrafted else None,
         }
 
     return {

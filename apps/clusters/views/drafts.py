@@ -70,10 +70,10 @@ def draft_weights(request: HttpRequest, caller: Caller, slug: str) -> HttpRespon
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     try:
         weights = weights_in_form(request.POST, cluster)
-    except WeightError as error:
+        drafts.put_weights(caller=caller, cluster=cluster, weights=weights, now=timezone.now())
+    except (WeightError, ParametersRefused) as error:
         messages.error(request, sentence(str(error)))
         return see_other("cluster-weights", organisation=caller.organisation.slug, slug=cluster.slug)
-    drafts.put_weights(caller=caller, cluster=cluster, weights=weights, now=timezone.now())
     return _back(caller, cluster)
 
 

@@ -12,12 +12,15 @@ from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.clusters.control import drafts, weight_change
+from apps.clusters.control.draft_rows import Draft
+from apps.clusters.control.parameter_change import ParametersRefused
+from apps.clusters.domain.routing_words import listed
 from apps.clusters.domain.weights import WeightError, parse_weight_texts
 from apps.clusters.forms.refusals import sentence
 from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
-from apps.clusters.queries.editing_each import each_editor, field_of, text_of
+from apps.clusters.queries.editing_each import each_editor, field_of, kept_field_of, text_of
 from apps.clusters.views.detail import cluster_context
 
 
@@ -56,13 +59,16 @@ def weights_each(request: HttpRequest, caller: Caller, slug: str) -> HttpRespons
 @require_POST
 @page(Role.OPERATOR)
 def draft_weights_each(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
-    """From the same form: its weights, as part of the draft."""
+    """From the same form: its weights, as part of the draft; not of a pgpool that was undrafted and left as is."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     try:
-        weights = _weights(request.POST, cluster)
+        left = _left_as_shown(request.POST, cluster)
+        weights = {name: each for name, each in _weights(request.POST, cluster).items() if name not in left}
+        drafts.put_own_weights(caller=caller, cluster=cluster, weights=weights, now=timezone.now())
     except WeightError as error:
         return _shown(request, caller, cluster, refusal=_refusal(error, cluster), status=422)
-    drafts.put_own_weights(caller=caller, cluster=cluster, weights=weights, now=timezone.now())
+    except ParametersRefused as error:
+        return _shown(request, caller, cluster, refusal=sentence(str(error)), status=422)
     return see_other("cluster-draft", organisation=caller.organisation.slug, slug=cluster.slug)
 
 
@@ -75,14 +81,22 @@ def _shown(
     changed: weight_change.BaseChanged | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    prefers_own_az = request.GET.get("propose") == "own-az"
+    propose = request.GET.get("propose")
+    prefers_own_az = propose == "own-az"
     typed = {name: str(value) for name, value in request.POST.items()}
-    if request.GET.get("propose") == "draft" and not typed:
-        typed = _drafted(caller, cluster)
+    draft = drafts.draft_of(caller=caller, cluster=cluster)
+    is_drafted = propose == "draft" and (draft.weights is not None or bool(draft.weights_per_instance))
+    undrafted = _undrafted(draft, cluster) if is_drafted else []
+    if is_drafted and not typed:
+        typed = _drafted(draft, cluster)
     context: dict[str, Any] = {
         **cluster_context(caller, cluster, "weights"),
-        "each": each_editor(cluster=cluster, prefers_own_az=prefers_own_az, typed=typed, now=timezone.now()),
+        "each": each_editor(
+            cluster=cluster, prefers_own_az=prefers_own_az, typed=typed, undrafted=undrafted, now=timezone.now()
+        ),
         "prefers_own_az": prefers_own_az,
+        "is_drafted": is_drafted,
+        "undrafted": listed(undrafted),
         "refusal": refusal,
         "changed": changed,
         "note": typed.get("note", ""),
@@ -91,9 +105,30 @@ def _shown(
     return render(request, "clusters/cluster_weights_each.html", context, status=status)
 
 
-def _drafted(caller: Caller, cluster: Cluster) -> dict[str, str]:
+def _undrafted(draft: Draft, cluster: Cluster) -> list[str]:
+    """The pgpools whose weights the draft leaves as they are."""
+    if draft.weights is not None:
+        return []
+    names = cluster.instances.order_by("name").values_list("name", flat=True)
+    return [name for name in names if name not in draft.weights_per_instance]
+
+
+def _left_as_shown(form: Mapping[str, Any], cluster: Cluster) -> set[str]:
+    """Names of the undrafted pgpools whose weights nobody changed in the form."""
+    node_ids = list(cluster.backends.values_list("node_id", flat=True))
+    return {
+        name
+        for pk, name in cluster.instances.order_by("pk").values_list("pk", "name")
+        if all(
+            kept_field_of(pk, node_id) in form
+            and form[kept_field_of(pk, node_id)] == form.get(field_of(pk, node_id), "")
+            for node_id in node_ids
+        )
+    }
+
+
+def _drafted(draft: Draft, cluster: Cluster) -> dict[str, str]:
     """As the form's fields; those of a pgpool that keeps its weights are left out."""
-    draft = drafts.draft_of(caller=caller, cluster=cluster)
     return {
         field_of(pk, int(node_id)): text_of(weight)
         for pk, name in cluster.instances.order_by("pk").values_list("pk", "name")
