@@ -16,6 +16,7 @@ from apps.clusters.polling.registry import watched_cluster
 from apps.clusters.polling.watchdog_changes import watchdog_changes
 from apps.clusters.polling.watchdog_told import note_watchdogs
 from apps.clusters.registry.registry_locks import locked
+from tests.clusters.callers_at_doors import browser
 from tests.clusters.domain.test_watchdog import CAPTURED, NAMES, told
 from tests.clusters.polling_scene import Scene, scene, wait_until, watching
 from tests.clusters.seen_cluster import NOW, ago, register
@@ -190,3 +191,5 @@ def test_a_poll_makes_events_that_the_page_shows(
     assert titles() == ["The watchdog lost pgpool-1", "pgpool-2 leads the watchdog"]
     first = ClusterEvent.objects.get(title="The watchdog lost pgpool-1")
     assert (first.is_problem, first.instance_name) == (True, "pgpool-1")
+    page = browser("viewer", "watchers").get("/o/watchers/clusters/orders/events/").content.decode()
+    assert [title in page for title in titles()] == [True, True]
