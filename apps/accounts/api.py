@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import Http404
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
@@ -56,7 +56,15 @@ class MeShape(serializers.Serializer[Any]):
     token = TokenShape(allow_null=True)
 
 
+@extend_schema_field({"type": "object", "additionalProperties": {}})
+class _Described(serializers.JSONField):
+    """What was changed, as it was or is."""
+
+
 class AuditShape(serializers.ModelSerializer[AuditEntry]):
+    before = _Described(allow_null=True)
+    after = _Described(allow_null=True)
+
     class Meta:
         model = AuditEntry
         fields = [
@@ -133,6 +141,7 @@ class TokenView(APIView):
 
     @extend_schema(responses=TokenShape)
     def get(self, request: Request, token_id: int) -> Response:
+        """One of your tokens, without its secret; an admin sees everybody's."""
         return Response(TokenShape(_token(caller_of(request), token_id)).data)
 
     @extend_schema(responses={204: None})

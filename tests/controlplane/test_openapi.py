@@ -1,12 +1,17 @@
 """The description of the REST interface: complete, of this version, with its errors and its ways to sign in."""
 
 import os
+from collections.abc import Iterator
+from dataclasses import asdict, fields
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.test import Client
 from drf_spectacular.drainage import GENERATOR_STATS
 
+from apps.clusters.domain.guards import Guards
+from apps.clusters.domain.rollout_waves import Plan
 from controlplane import __version__
 
 
@@ -38,6 +43,40 @@ def test_every_operation_says_what_it_does_or_answers(description):
     for path, operations in description["paths"].items():
         for method, operation in operations.items():
             assert operation["operationId"], (path, method)
+            assert operation.get("summary") or operation.get("description"), (path, method)
+
+
+def untyped(schema: dict[str, Any], where: str) -> Iterator[str]:
+    """The properties, at any depth, of which nothing is said."""
+    for name, each in schema.get("properties", {}).items():
+        if not {"type", "$ref", "oneOf", "allOf", "anyOf"} & set(each):
+            yield f"{where}.{name}"
+        yield from untyped(each, f"{where}.{name}")
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from untyped(schema[key], f"{where}[]")
+    for key in ("oneOf", "allOf", "anyOf"):
+        for each in schema.get(key, []):
+            yield from untyped(each, where)
+
+
+def test_every_property_has_a_type(description):
+    found = [each for name, schema in description["components"]["schemas"].items() for each in untyped(schema, name)]
+    for path, operations in description["paths"].items():
+        for method, operation in operations.items():
+            for answer in [operation.get("requestBody", {}), *operation["responses"].values()]:
+                for content in answer.get("content", {}).values():
+                    found += untyped(content["schema"], f"{method} {path} ")
+
+    assert found == []
+
+
+def test_a_plan_is_described_with_all_of_its_fields(description):
+    schemas = description["components"]["schemas"]
+
+    assert set(schemas["PlanShape"]["properties"]) == {each.name for each in fields(Plan)}
+    guards, usual = schemas["GuardsShape"]["properties"], asdict(Guards())
+    assert {name: each["default"] for name, each in guards.items()} == usual
 
 
 def test_a_new_token_is_described_with_its_secret(description):

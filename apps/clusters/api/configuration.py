@@ -10,6 +10,7 @@ from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import shapes
 from apps.clusters.api.inputs import StrictSerializer
+from apps.clusters.api.json_fields import ValuesField
 from apps.clusters.api.parameter_change import ParametersChange
 from apps.clusters.queries import configuration, lookup, validation
 
@@ -17,9 +18,7 @@ from apps.clusters.queries import configuration, lookup, validation
 class ValidationInput(StrictSerializer):
     """Parameters are read by the validation, which names each and its fault; here only the frame is looked at."""
 
-    parameters = serializers.JSONField(
-        help_text='name -> new value, null for the default, as {"delay_threshold": "1000"}'
-    )
+    parameters = ValuesField(help_text='name -> new value, null for the default, as {"delay_threshold": "1000"}')
     base = serializers.ChoiceField(
         choices=["known", "live"],
         required=False,

@@ -5,6 +5,15 @@ from typing import Any
 
 from rest_framework import serializers
 
+from apps.clusters.api.json_fields import (
+    CountsField,
+    DraftedOwnWeightsField,
+    OwnValuesField,
+    OwnWeightsField,
+    PlanField,
+    ValuesField,
+    WeightsField,
+)
 from apps.clusters.control.backend_operations import DEFAULT_WAIT_S, LONGEST_REASON, LONGEST_WAIT_S
 from apps.clusters.control.restarts import LONGEST_NOTE
 from apps.clusters.models import PgpoolInstance
@@ -203,29 +212,11 @@ class ClusterChangeInput(ClusterSizedInput):
     backends = BackendChangeInput(many=True, required=False)
 
 
-class PlanField(serializers.JSONField):
-    """Read by rollout_waves.parse_plan, which names the field and the fault."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            required=False,
-            allow_null=True,
-            default=None,
-            help_text='how to go about the pgpools: {"strategy": "one_by_one"|"canary"|"all_at_once", '
-            '"canary": its name, "rest": "all_at_once"|"one_by_one", "hold_s": 0 to 86400, "guards": '
-            '{"replay_lag_s": 60, "error_factor": 3, "latency_factor": 5, "lost": true, "shares": true, '
-            '"aborted": 3}}; aborted: reads that a standby cancels per minute, times as many as before; '
-            'null or false switches a guard off. "absent": "refuse" (unless told) rolls nothing out without a pgpool '
-            'that cannot be reached, "owe" lets it owe the revision; "on_return": "give" or "ask" says '
-            "what becomes of that when it returns; unless told, as what it owes already, else it is given it",
-        )
-
-
 class WeightsInput(StrictSerializer):
     """Weights are read by the story, which names the backend and the fault; here only the frame is looked at."""
 
-    weights = serializers.JSONField(required=False)
-    per_instance = serializers.JSONField(required=False)
+    weights = WeightsField(required=False)
+    per_instance = OwnWeightsField(required=False)
     note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
     base = serializers.ChoiceField(choices=["known", "live"], required=False, default="known")
     plan = PlanField()
@@ -242,14 +233,14 @@ class WeightsInput(StrictSerializer):
 class ParametersInput(StrictSerializer):
     """Values are read by the story, which names the parameter and the fault."""
 
-    parameters = serializers.JSONField(
+    parameters = ValuesField(
         required=False, help_text='name -> value for every pgpool, as {"delay_threshold": "1000"}; null: the default'
     )
-    per_instance = serializers.JSONField(
+    per_instance = OwnValuesField(
         required=False, help_text="pgpool name -> {name: value}, which goes before what is for all"
     )
-    weights = serializers.JSONField(required=False, help_text='changed along with them, as {"0": 0, "1": 1, "2": 3}')
-    weights_per_instance = serializers.JSONField(
+    weights = WeightsField(required=False, help_text='changed along with them, as {"0": 0, "1": 1, "2": 3}')
+    weights_per_instance = OwnWeightsField(
         required=False,
         help_text='weights of single pgpools, as {"pgpool-1": {"0": 0, "1": 3, "2": 1}}, which go before those of all; '
         "pgpools that neither names keep theirs",
@@ -282,16 +273,16 @@ class DroppedInput(StrictSerializer):
 class DraftInput(StrictSerializer):
     """What is left out stays as it is."""
 
-    parameters = serializers.JSONField(
+    parameters = ValuesField(
         required=False, help_text='name -> value for every pgpool, as {"delay_threshold": "1000"}; null: the default'
     )
-    per_instance = serializers.JSONField(
+    per_instance = OwnValuesField(
         required=False, help_text="pgpool name -> {name: value}, which goes before what is for all"
     )
-    weights = serializers.JSONField(
+    weights = WeightsField(
         required=False, allow_null=True, help_text='for all, as {"0": 0, "1": 1, "2": 3}; null lets them go'
     )
-    weights_per_instance = serializers.JSONField(
+    weights_per_instance = DraftedOwnWeightsField(
         required=False,
         allow_null=True,
         help_text='of single pgpools, which go before those for all, as {"pgpool-1": {"0": 0, "1": 3, "2": 1}}; null '
@@ -352,7 +343,7 @@ class RestartInput(StrictSerializer):
 
 
 class RoutingVerdictInput(StrictSerializer):
-    weights = serializers.JSONField()
-    select_counts = serializers.JSONField()
+    weights = WeightsField()
+    select_counts = CountsField()
     sessions = serializers.FloatField(allow_null=True, min_value=0)
     statement_level = serializers.BooleanField(required=False, default=False)
