@@ -12,6 +12,7 @@ from drf_spectacular.drainage import GENERATOR_STATS
 
 from apps.clusters.domain.guards import Guards
 from apps.clusters.domain.rollout_waves import Plan
+from apps.clusters.models import InstanceConfig, Rollout, RolloutStep
 from controlplane import __version__
 
 
@@ -69,6 +70,20 @@ def test_every_property_has_a_type(description):
                     found += untyped(content["schema"], f"{method} {path} ")
 
     assert found == []
+
+
+def test_states_are_described_one_by_one(description):
+    def answered(path: str) -> dict[str, Any]:
+        answer = description["paths"][f"/api/v1/{path}"]["get"]["responses"]["200"]
+        return answer["content"]["application/json"]["schema"]["properties"]
+
+    drift, rollout = answered("clusters/{slug}/drift/"), answered("rollouts/{id}/")
+    agreement = answered("clusters/{slug}/disagreements/")["state"]["enum"]
+    assert sorted(agreement) == ["agree", "collecting", "disagree", "stale"]
+    assert drift["state"]["enum"] == InstanceConfig.State.values
+    assert drift["instances"]["items"]["properties"]["state"]["enum"] == InstanceConfig.State.values
+    assert rollout["state"]["enum"] == Rollout.State.values
+    assert rollout["steps"]["items"]["properties"]["state"]["enum"] == RolloutStep.State.values
 
 
 def test_a_plan_is_described_with_all_of_its_fields(description):

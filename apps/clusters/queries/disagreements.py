@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from apps.clusters.control import whole_revisions
 from apps.clusters.domain import disagreements
@@ -72,13 +72,16 @@ class FindingAnswer(TypedDict):
     instances: list[str]
 
 
+Agreement = Literal["agree", "disagree", "stale", "collecting"]
+
+
 class DisagreementsAnswer(TypedDict):
     """state: agree, disagree, stale (nobody is seen now) or collecting (nobody was asked yet).
 
     findings: about backends, and then about the watchdog. watchdog: its own view of the pgpools.
     """
 
-    state: str
+    state: Agreement
     sentence: str
     at: datetime
     instances: list[InstanceColumn]
@@ -212,7 +215,7 @@ def _is_found_only(revision: ConfigRevision) -> bool:
     return revision.origin == ConfigRevision.Origin.LIVE and not revision.rollouts.exists()
 
 
-def _state(sight: Sight, current: set[str], found: Sequence[Finding]) -> str:
+def _state(sight: Sight, current: set[str], found: Sequence[Finding]) -> Agreement:
     if not any(one.latest for one in sight.instances):
         return "collecting"
     if not current and not found:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypedDict
+from typing import Literal, TypedDict, cast
 
 from django.db.models import QuerySet
 
@@ -19,6 +19,7 @@ from apps.clusters.queries import debts
 from apps.clusters.queries.revision_history import FileDiff, file_diff
 
 State = InstanceConfig.State
+StateName = Literal["looking", "in_step", "drifted", "unknown"]
 OBSERVED = "Observe only: Lifeguard does not read its pgpool.conf."
 NOTHING_TO_ADOPT = "There is nothing to adopt: its file is the verified one."
 _UNDER_WAY = " is under way."
@@ -49,7 +50,7 @@ class InstanceDrift(TypedDict):
     """
 
     instance: str
-    state: str
+    state: StateName
     sentence: str
     reason: str
     looked_at: datetime | None
@@ -71,7 +72,7 @@ class DriftAnswer(TypedDict):
     differences: what is drift; pending_restarts: what is as verified, and waits for a restart only.
     """
 
-    state: str
+    state: StateName
     sentence: str
     looked_at: datetime | None
     differences: list[DriftDifference]
@@ -117,7 +118,7 @@ def drift_answer(*, caller: Caller, cluster: Cluster) -> DriftAnswer:
     adopt_reason = _of_all({one["instance"]: one["adopt_reason"] for one in instances}, NOTHING_TO_ADOPT, adopted)
     revert_reason = _of_all({one["instance"]: one["revert_reason"] for one in instances}, NOTHING_TO_REVERT, away)
     return {
-        "state": state,
+        "state": cast("StateName", state),
         "sentence": _sentence(state, seen),
         "looked_at": min(looked, default=None),
         "differences": [_difference(one, each) for one, each in differences if each in one.drifted],
@@ -171,7 +172,7 @@ def _instance(one: _Seen, hindrance: str, owes: str) -> InstanceDrift:
     adopt_reason, revert_reason = _adopt_reason(one, hindrance), _revert_reason(one, hindrance)
     return {
         "instance": one.instance.name,
-        "state": one.state,
+        "state": cast("StateName", one.state),
         "sentence": _instance_sentence(one, is_only_text=is_other_text and not one.drifted),
         "reason": one.reason,
         "looked_at": config.looked_at if config is not None else None,

@@ -1,13 +1,26 @@
 """What is answered about a rollout: by REST, and to its page."""
 
 from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from apps.clusters.control.convergence import Convergence, Finding
 from apps.clusters.queries.debts import DebtAnswer
 from apps.clusters.queries.rollout_plans import PlanAnswer
 
 Weights = dict[str, dict[str, float]]
+RolloutStateName = Literal["pending", "running", "paused", "verified", "failed", "rolled_back", "cancelled"]
+StepStateName = Literal[
+    "pending",
+    "written",
+    "reloaded",
+    "verified",
+    "restored",
+    "restore_pending",
+    "failed",
+    "absent",
+    "owed",
+    "skipped",
+]
 
 
 class StepAnswer(TypedDict):
@@ -25,7 +38,7 @@ class StepAnswer(TypedDict):
     instance_id: int | None
     az: str
     position: int
-    state: str
+    state: StepStateName
     is_current: bool
     doing: str
     given_up_at: datetime | None
@@ -60,7 +73,7 @@ class Course(TypedDict):
     id: int
     cluster: str
     cluster_name: str
-    state: str
+    state: RolloutStateName
     sentence: str
     revision: int
     rollback_of: int | None

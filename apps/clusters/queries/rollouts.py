@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 from django.db.models import QuerySet
 
@@ -23,7 +24,9 @@ from apps.clusters.queries.rollout_shapes import (
     Pace,
     Reads,
     RolloutAnswer,
+    RolloutStateName,
     StepAnswer,
+    StepStateName,
     Ways,
     Weighed,
     Weights,
@@ -133,7 +136,7 @@ def _course(rollout: Rollout, steps: Sequence[RolloutStep], sentence: str) -> Co
         "id": rollout.pk,
         "cluster": rollout.cluster.slug,
         "cluster_name": rollout.cluster.name,
-        "state": rollout.state,
+        "state": cast("RolloutStateName", rollout.state),
         "sentence": sentence,
         "revision": rollout.revision.number,
         "rollback_of": rollout.rollback_of_id,
@@ -222,7 +225,7 @@ def _step(
         "instance_id": step.instance_id,
         "az": instance.az if instance else "",
         "position": step.position,
-        "state": step.state,
+        "state": cast("StepStateName", step.state),
         "is_current": at_work is not None,
         "doing": "" if at_work is None else rollout_words.doing(step, at_work),
         "given_up_at": given_up_at if given_up_at is not None and given_up_at > now else None,
