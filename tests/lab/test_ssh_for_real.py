@@ -1,4 +1,4 @@
-"""Real pgpools behind a real sshd and its script: weights go there and back, an edit by hand is seen and reverted."""
+"""Real pgpools behind a real sshd and its script: weights there and back; an edit by hand is adopted, or reverted."""
 
 from pathlib import Path
 from typing import Any
@@ -50,15 +50,27 @@ def test_weights_reach_real_pgpools_by_ssh_and_go_back(restored_lab: Lab, settin
     assert [(each.st_uid, each.st_mode) for each in after] == [(each.st_uid, each.st_mode) for each in before]
 
 
-def test_an_edit_by_hand_on_a_host_is_seen_over_ssh_and_reverted(
+def test_an_edit_by_hand_on_a_host_is_seen_over_ssh_adopted_and_reverted(
     restored_lab: Lab, settings: Any, tmp_path: Path, transactional_db: None
 ) -> None:
     orders = Registered(restored_lab, *register_lab(restored_lab, settings))
+    conf = Path(restored_lab.plan.pgpools[1].conf)
     with ssh_host(tmp_path / "sshd") as sshd, watching():
         deliver_by_ssh(orders, sshd)
         wait_until(lambda: InstanceConfig.objects.exclude(running={}).count() == 3, "every pgpool shows its values")
         first = look(orders.cluster, orders.caller)
         assert (first["state"], first["differences"]) == ("in_step", [])
+
+        edit(restored_lab, "sr_check_period = 1", "sr_check_period = 7")
+        seen = look(orders.cluster, orders.caller)
+        assert seen["sentence"] == "Edited by hand on pgpool-2: sr_check_period 1 → 7."
+        edited = conf.read_text(encoding="utf-8")
+        adopted = carry_out(
+            drift_changes.request_adoption(caller=orders.caller, cluster=orders.cluster, now=timezone.now())
+        )
+        assert adopted.state == "verified", orders.story(adopted)
+        assert conf.read_text(encoding="utf-8") == edited
+        wait_until(lambda: look(orders.cluster, orders.caller)["state"] == "in_step", "the new value is seen in use")
 
         edit(restored_lab, "backend_weight1 = 500", "backend_weight1 = 900")
         seen = look(orders.cluster, orders.caller)
@@ -71,4 +83,4 @@ def test_an_edit_by_hand_on_a_host_is_seen_over_ssh_and_reverted(
         )
         assert reverted.state == "verified", orders.story(reverted)
         assert look(orders.cluster, orders.caller)["state"] == "in_step"
-    assert "backend_weight1 = 500" in Path(restored_lab.plan.pgpools[1].conf).read_text(encoding="utf-8")
+    assert conf.read_text(encoding="utf-8") == edited
