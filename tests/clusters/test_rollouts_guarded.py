@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.control import rollout_actions, rollout_holds, rollout_rows
+from apps.clusters.control import rollout_actions, rollout_holds, rollout_rows, rollouts
 from apps.clusters.history.append import BackendSampleRow, append
 from apps.clusters.models import BackendLatest, ClusterEvent, InstanceLatest, NodeLatest, Rollout, RolloutLog
 from tests.clusters.rollout_scene import OLD_WEIGHTS, Clock, Scene, scene
@@ -77,6 +77,28 @@ def test_a_pgpool_that_is_lost_meanwhile_halts_it_and_the_old_file_comes_back(pa
     assert (rollout.state, rollout.halt_reason) == ("rolled_back", "pgpool-2 was lost since")
     assert pair.weights() == [OLD_WEIGHTS] * 2
     assert RolloutLog.objects.filter(rollout=rollout, text__startswith="Halted by its guards").exists()
+
+
+def test_a_way_back_is_paused_by_what_is_bad_and_never_undone(pair: Scene) -> None:
+    clock = Clock()
+    first = pair.advance(pair.request(), clock=clock)
+    poll(pair.cluster, seen_at=clock.now, since=clock.now - timedelta(hours=1))
+    NodeLatest.objects.update(error_count=0, select_count=1000)
+    back = rollouts.request_rollback(caller=pair.caller, rollout=first, plan=PLAN, now=clock.now)
+    pair.advance(back, clock=clock)
+    assert pair.states(back) == ["verified", "pending"]
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="unreachable", state_since=clock.now)
+
+    clock.sleep(10)
+    pair.advance(back, clock=clock)
+
+    reason = "What was seen since is bad: pgpool-2 was lost since."
+    assert (back.state, back.is_halting, back.pause_reason) == ("paused", False, reason)
+    assert ClusterEvent.objects.latest("pk").title.endswith("paused by its guards")
+    assert pair.weights() == [OLD_WEIGHTS, WANTED]
+    rollout_holds.resume(caller=pair.caller, rollout=back, now=clock.now)
+    pair.advance(back, clock=clock)
+    assert (back.state, pair.weights()) == ("verified", [OLD_WEIGHTS] * 2)
 
 
 def test_errors_that_grow_halt_it(pair: Scene) -> None:

@@ -13,7 +13,7 @@ from apps.clusters.control import rollout_guards, rollout_rows
 from apps.clusters.domain import guards
 from apps.clusters.domain.guards import Finding, Outcome
 from apps.clusters.domain.rollout_waves import stored_plan
-from apps.clusters.models import ConfigRevision, Rollout, RolloutStep
+from apps.clusters.models import Rollout, RolloutStep
 
 # How often the guards look, and how often at most during one hold.
 SHORTEST_LOOK_S = 5.0
@@ -40,7 +40,7 @@ def hold(rollout: Rollout, *, wave: int, holder: str, now: datetime) -> float:
             is_bad = outcome is Outcome.BAD
             rollout_rows.log(rollout, f"Guards: {rollout_guards.words(found)}.", is_problem=is_bad)
         if outcome is Outcome.BAD:
-            _halt(rollout, found, holder)
+            _stop(rollout, found, wave, holder, now)
         elif left_s > 0:
             rollout_rows.change_rollout(rollout, holder, hold_looked_at=now)
         else:
@@ -69,30 +69,39 @@ def _begin(rollout: Rollout, holder: str, now: datetime) -> float:
     return min(float(hold_s), _every_s(rollout))
 
 
-def _halt(rollout: Rollout, found: Sequence[Finding], holder: str) -> None:
+def _stop(rollout: Rollout, found: Sequence[Finding], wave: int, holder: str, now: datetime) -> None:
+    """Halt. A way back or an adoption pauses: what it leaves is not put back because of what is seen meanwhile."""
     reason = "; ".join(one.text for one in found if one.outcome is Outcome.BAD)
+    if rollout_rows.goes_past_failures(rollout):
+        _pause(rollout, f"What was seen since is bad: {reason}.", wave, holder, now, is_problem=True)
+        return
     rollout_rows.change_rollout(
         rollout, holder, is_halting=True, halt_reason=reason, hold_started_at=None, hold_ends_at=None
     )
-    is_adoption = rollout.revision.origin == ConfigRevision.Origin.ADOPTED
-    what = "what was edited by hand is left as it is" if is_adoption else "the old files are put back"
-    rollout_rows.log(rollout, f"Halted by its guards, {what}: {reason}.", is_problem=True)
+    rollout_rows.log(rollout, f"Halted by its guards, the old files are put back: {reason}.", is_problem=True)
 
 
 def _end(rollout: Rollout, found: Sequence[Finding], wave: int, holder: str, now: datetime) -> None:
     """The next wave may follow; where the guards could not say, somebody has to say so."""
-    over: dict[str, Any] = {"waves_released": wave, "hold_started_at": None, "hold_ends_at": None}
     unsure = "; ".join(one.text for one in found if one.outcome is Outcome.INCONCLUSIVE)
     if not unsure:
-        rollout_rows.change_rollout(rollout, holder, **over)
+        rollout_rows.change_rollout(rollout, holder, **_over(wave))
         rollout_rows.log(rollout, "The hold is over; the next pgpools follow.")
         return
-    reason = f"Too little was seen to say that it is good: {unsure}."
-    rollout_rows.change_rollout(
-        rollout, holder, **over, state=Rollout.State.PAUSED, paused_at=now, paused_by_name="", pause_reason=reason
-    )
-    rollout_rows.log(rollout, f"Paused by its guards. {reason}")
-    rollout_rows.add_event(rollout, f"rollout of {rollout.revision} paused by its guards", at=now, detail=reason)
+    _pause(rollout, f"Too little was seen to say that it is good: {unsure}.", wave, holder, now)
+
+
+def _over(wave: int) -> dict[str, Any]:
+    return {"waves_released": wave, "hold_started_at": None, "hold_ends_at": None}
+
+
+def _pause(rollout: Rollout, reason: str, wave: int, holder: str, now: datetime, *, is_problem: bool = False) -> None:
+    """Until somebody resumes it: then the wave follows."""
+    paused = {"state": Rollout.State.PAUSED, "paused_at": now, "paused_by_name": "", "pause_reason": reason}
+    rollout_rows.change_rollout(rollout, holder, **_over(wave), **paused)
+    rollout_rows.log(rollout, f"Paused by its guards. {reason}", is_problem=is_problem)
+    title = f"rollout of {rollout.revision} paused by its guards"
+    rollout_rows.add_event(rollout, title, at=now, detail=reason, is_problem=is_problem)
 
 
 def pause(*, caller: Caller, rollout: Rollout, now: datetime) -> Rollout:
