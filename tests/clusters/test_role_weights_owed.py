@@ -78,11 +78,17 @@ def test_the_click_goes_by_it_too_unless_a_plan_says_otherwise(orders: Scene) ->
     want(orders, absent="owe", on_return="ask")
     operator = script("operator")
 
-    told = operator.post(f"{REST}apply/", {"plan": {"strategy": "all_at_once"}}, format="json").json()
-    assert (told["plan"]["absent"], told["plan"]["on_return"]) == ("refuse", None)
-    Rollout.objects.update(state="cancelled")
-    untold = operator.post(f"{REST}apply/").json()
-    assert (untold["plan"]["absent"], untold["plan"]["on_return"]) == ("owe", "ask")
+    def kept(**body: Any) -> tuple[str, str, str | None]:
+        plan = operator.post(f"{REST}apply/", body, format="json").json()["plan"]
+        Rollout.objects.update(state="cancelled")
+        return plan["strategy"], plan["absent"], plan["on_return"]
+
+    assert kept() == ("one_by_one", "owe", "ask")
+    assert kept(plan={"strategy": "all_at_once"}) == ("all_at_once", "owe", "ask")
+    assert kept(plan={"on_return": "give"}) == ("one_by_one", "owe", "give")
+    assert kept(plan={"absent": "refuse"}) == ("one_by_one", "refuse", None)
+    refused = operator.post(f"{REST}apply/", {"plan": "all_at_once"}, format="json")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "plan")
 
 
 def test_rest_keeps_and_tells_it(orders: Scene) -> None:

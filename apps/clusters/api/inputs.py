@@ -212,6 +212,13 @@ class ClusterChangeInput(ClusterSizedInput):
     backends = BackendChangeInput(many=True, required=False)
 
 
+# Ways back and adoptions go on past a pgpool that fails.
+_REFUSE_PAST_FAILURES = (
+    "begins nothing where the file of a pgpool cannot be read, and else goes on past one that cannot be reached, which "
+    "fails"
+)
+
+
 class WeightsInput(StrictSerializer):
     """Weights are read by the story, which names the backend and the fault; here only the frame is looked at."""
 
@@ -301,13 +308,17 @@ class DriftInput(StrictSerializer):
         child=serializers.CharField(max_length=80), max_length=200, required=False, default=list
     )
     note = serializers.CharField(max_length=500, required=False, default="", allow_blank=True)
-    plan = PlanField()
+    plan = PlanField(absent=f'"absent": "refuse" (unless told) {_REFUSE_PAST_FAILURES}', bad="pauses it")
 
 
 class RollbackInput(StrictSerializer):
     """Unless told: all at once, and a pgpool that cannot be reached owes it where the rollout let it owe."""
 
-    plan = PlanField()
+    plan = PlanField(
+        absent='"strategy" is all_at_once unless told, and "absent" as in the plan of the rollout: "refuse" '
+        f"{_REFUSE_PAST_FAILURES}",
+        bad="pauses it",
+    )
 
 
 class OperationInput(StrictSerializer):

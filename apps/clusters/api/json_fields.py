@@ -77,11 +77,15 @@ class PlanShape(serializers.Serializer[Any]):
     on_return = serializers.ChoiceField([each.value for each in OnReturn], required=False, allow_null=True)
 
 
+_ABSENT = '"absent": "refuse" (unless told) rolls nothing out without a pgpool that cannot be reached'
+
+
 @extend_schema_field(PlanShape)
 class PlanField(serializers.JSONField):
     """Read by rollout_waves.parse_plan, which names the field and the fault."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, absent: str = _ABSENT, bad: str = "puts the old files back") -> None:
+        """absent: what refuse means there; bad: what a guard that finds something bad does."""
         super().__init__(
             required=False,
             allow_null=True,
@@ -90,7 +94,7 @@ class PlanField(serializers.JSONField):
             '"canary": its name, "rest": "all_at_once"|"one_by_one", "hold_s": 0 to 86400, "guards": '
             '{"replay_lag_s": 60, "error_factor": 3, "latency_factor": 5, "lost": true, "shares": true, '
             '"aborted": 3}}; aborted: reads that a standby cancels per minute, times as many as before; '
-            'null or false switches a guard off. "absent": "refuse" (unless told) rolls nothing out without a pgpool '
-            'that cannot be reached, "owe" lets it owe the revision; "on_return": "give" or "ask" says '
+            f"null or false switches a guard off; a bad one {bad}. {absent}, "
+            '"owe" lets it owe the revision; "on_return": "give" or "ask" says '
             "what becomes of that when it returns; unless told, as what it owes already, else it is given it",
         )

@@ -39,7 +39,7 @@ class RoleWeightsInput(StrictSerializer):
         choices=["refuse", "owe"],
         required=False,
         default="refuse",
-        help_text="of a pgpool that cannot be reached, in a rollout whose plan nobody gives",
+        help_text="of a pgpool that cannot be reached, in a rollout whose plan does not say",
     )
     on_return = serializers.ChoiceField(
         choices=["give", "ask"],

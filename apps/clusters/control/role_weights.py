@@ -73,7 +73,7 @@ def keep(
 ) -> RoleWeights | None:
     """Want these weights by role from now on; primary_share None: none any more. Nothing is rolled out by this.
 
-    absent, on_return: as rollout_waves.Plan has them, for rollouts whose plan nobody gives; on_return "": unsaid.
+    absent, on_return: as rollout_waves.Plan has them, for rollouts whose plan does not say; on_return "": unsaid.
     Raises RoleWeightError, or PermissionDenied where one who is no admin lets it act without a person.
     """
     share = None if primary_share is None else parse_primary_share(primary_share)
@@ -132,7 +132,7 @@ def apply(
 ) -> Rollout:
     """Roll out what the roles ask for now, and close the proposal. Raises also what request_weights does.
 
-    plan None: one by one, and what is wanted of a pgpool that cannot be reached.
+    plan: what it leaves out is one by one, and for a pgpool that cannot be reached as the cluster wants it.
     """
     with transaction.atomic():
         return _roll_out(caller=caller, cluster=cluster, base=base, plan=plan, now=now)
@@ -151,8 +151,6 @@ def _roll_out(
     primary, weights = wanted_now(cluster=cluster, sight=sight, now=now)
     if only_primary not in (None, primary):
         raise RolesUnclear("the roles changed once more")
-    if plan is None:
-        plan = _usual_plan(RoleWeights.objects.get(cluster=cluster))
     name = next(one.name for one in sight.backends if one.backend.node_id == primary)
     how = "by role" if only_primary is None else "by role, without a person"
     rollout = weight_change.request_weights(
@@ -161,7 +159,7 @@ def _roll_out(
         weights={str(node_id): weight for node_id, weight in weights.items()},
         note=f"{how}: {name} is the primary",
         base=base,
-        plan=plan,
+        plan=_with_usual(plan, RoleWeights.objects.get(cluster=cluster)),
         now=now,
     )
     _close(
@@ -170,9 +168,15 @@ def _roll_out(
     return rollout
 
 
-def _usual_plan(wish: RoleWeights) -> dict[str, str]:
-    plan = {"absent": wish.absent}
-    return {**plan, "on_return": wish.on_return} if wish.on_return else plan
+def _with_usual(plan: object, wish: RoleWeights) -> object:
+    """The plan with what it does not say of a pgpool that cannot be reached."""
+    if plan is not None and not isinstance(plan, Mapping):
+        return plan  # whoever reads it says what is wrong
+    given = {} if plan is None else plan
+    usual = {"absent": wish.absent}
+    if wish.on_return and given.get("absent") != RoleWeights.Absent.REFUSE:
+        usual["on_return"] = wish.on_return
+    return {**usual, **given}
 
 
 def dismiss(*, caller: Caller, cluster: Cluster, now: datetime) -> None:

@@ -1,4 +1,4 @@
-"""How to go about the pgpools and what to watch meanwhile, as fields of the form of a change."""
+"""How to go about the pgpools and what to watch meanwhile, as fields of the form of a change, or of a way back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,8 +26,17 @@ ABSENT_CHOICES = [
     (OnReturn.GIVE.value, "It owes the change, and is given it when it returns, whatever it owes already"),
     (OnReturn.ASK.value, "It owes the change, and somebody is asked when it returns"),
 ]
+# A way back and an adoption go on past a pgpool that fails.
+_PAST_FAILURES_CHOICES = [
+    (Absent.REFUSE.value, "Not begun where its file cannot be read; else it fails, and the others go on"),
+    (Absent.OWE.value, "It owes it, and is given it when it returns, unless it owes one that asks"),
+    (OnReturn.GIVE.value, "It owes it, and is given it when it returns, whatever it owes already"),
+    (OnReturn.ASK.value, "It owes it, and somebody is asked when it returns"),
+]
+_PAST_FAILURES_HINT = "at least one has to be reached; one that fails, or refuses it, stops no other"
 _LIMITS = ("replay_lag_s", "error_factor", "latency_factor", "aborted")
 _SWITCHES = ("lost", "shares")
+_PUT_BACK = "puts the old files back"
 
 
 def _figure(label: str, hint: str, initial: object) -> forms.CharField:
@@ -82,13 +91,25 @@ class PlanForm(forms.Form):
         label="Reads may not move away from the new weights", required=False, initial=_USUAL.shares
     )
 
-    def __init__(self, data: Any = None, *, instance_names: Sequence[str], usual: Plan = ONE_BY_ONE) -> None:
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        instance_names: Sequence[str],
+        usual: Plan = ONE_BY_ONE,
+        goes_past_failures: bool = False,
+    ) -> None:
+        """goes_past_failures: a way back or an adoption, which bad guards pause and nothing halts."""
         is_given = data is not None and bool(data.get("plan_strategy"))
         absent = usual.on_return or usual.absent
         initial = {"plan_strategy": usual.strategy.value, "plan_absent": absent.value}
         super().__init__(data if is_given else None, initial=initial)
         self.instance_names = instance_names
         self.usual_text = _USUAL_ORDER[usual.strategy]
+        self.guards_text = f"what is watched in between; bad {'pauses it' if goes_past_failures else _PUT_BACK}"
+        if goes_past_failures:
+            self.fields["plan_absent"].choices = _PAST_FAILURES_CHOICES  # type: ignore[attr-defined]
+            self.fields["plan_absent"].help_text = _PAST_FAILURES_HINT
         choices = [("", "the first by name"), *((name, name) for name in instance_names)]
         self.fields["plan_canary"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
 
@@ -116,6 +137,12 @@ class PlanForm(forms.Form):
         """For rollout_waves.parse_plan; None where the form has no such fields."""
         return self.cleaned_data["plan"] if self.is_bound and self.is_valid() else None
 
+    def refuse(self, error: PlanError) -> None:
+        """Say beside its field why the plan was not taken after all. The form is bound."""
+        field = f"plan_{error.field.rpartition('.')[2]}"
+        said = str(error).removeprefix(f"{error.field}: ").replace(", or null for off", ", or empty for off")
+        self.add_error(field if field in self.fields else None, f"{said}.")
+
     def clean(self) -> dict[str, Any]:
         given = self.cleaned_data
         given["plan"] = self._wanted(given) if not self.errors else None
@@ -123,9 +150,7 @@ class PlanForm(forms.Form):
             try:
                 parse_plan(given["plan"], self.instance_names)
             except PlanError as error:
-                field = f"plan_{error.field.rpartition('.')[2]}"
-                said = str(error).removeprefix(f"{error.field}: ").replace(", or null for off", ", or empty for off")
-                self.add_error(field if field in self.fields else None, f"{said}.")
+                self.refuse(error)
         return given
 
     def _wanted(self, given: dict[str, Any]) -> dict[str, Any]:
@@ -136,7 +161,8 @@ class PlanForm(forms.Form):
             plan |= {"canary": given["plan_canary"], "rest": given["plan_rest"] or Strategy.ALL_AT_ONCE.value}
         if strategy != Strategy.ALL_AT_ONCE:
             plan["hold_s"] = _whole(given["plan_hold_s"] or "0")
-        plan |= absent_plan(given["plan_absent"])
+        if absent := absent_plan(given["plan_absent"]):
+            plan |= {"on_return": None, **absent}  # said, so that nothing usual takes its place
         if f"plan_{_LIMITS[0]}" not in self.data:
             return plan  # sent by a script that knows no guards: they stay as usual
         limits = {name: _number(given[f"plan_{name}"]) for name in _LIMITS if f"plan_{name}" in self.data}
