@@ -125,6 +125,9 @@ def test_rolling_a_failed_adoption_back_takes_no_other_edit_away(pair: Drifting)
     pair.scene.pgpools[1].mode = "forget"
     rollout = adopted(pair)
 
+    page = browser("operator").get(f"/o/acme/rollouts/{rollout.pk}/rollback/").content.decode()
+    assert '<option value="pgpool-1">' in page
+    assert '<option value="pgpool-2">' not in page
     rollback = rollouts.request_rollback(caller=pair.scene.caller, rollout=rollout, now=pair.now)
 
     assert carried_out(pair, rollback).state == "verified"
@@ -328,7 +331,11 @@ def test_rest_takes_a_plan(pair: Drifting, verb: str) -> None:
 def test_the_page_takes_a_plan(pair: Drifting, verb: str) -> None:
     operator, address = browser("operator"), f"{PAGE}{verb}/"
 
-    assert "A pgpool that cannot be reached" in text_of(operator.get(address))
+    page = text_of(operator.get(address))
+    assert "A pgpool that cannot be reached" in page
+    assert "one that fails, or refuses it, stops no other" in page
+    assert "bad pauses it" in page
+    assert "Nothing is rolled out without it" not in page
     refused = operator.post(address, {"plan_strategy": "canary", "plan_hold_s": "soon"})
     assert refused.status_code == 422
     assert "a whole number of seconds" in text_of(refused)
@@ -336,6 +343,23 @@ def test_the_page_takes_a_plan(pair: Drifting, verb: str) -> None:
     assert operator.post(address, {"plan_strategy": "all_at_once", "plan_absent": "ask"}).status_code == 303
     plan = Rollout.objects.get().plan
     assert (plan["strategy"], plan["absent"], plan["on_return"]) == ("all_at_once", "owe", "ask")
+
+
+@pytest.mark.parametrize("verb", ["adopt", "revert"])
+def test_a_pgpool_that_is_no_part_of_it_is_refused_as_the_first(pair: Drifting, verb: str) -> None:
+    pair.edit("delay_threshold = 1", WAS, number=1, reload=False)
+    pair.look()
+    plan = {"strategy": "canary", "canary": "pgpool-1"}
+
+    refused = script("admin").post(f"{REST}{verb}/", {"plan": plan}, format="json")
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "plan.canary")
+    assert "pgpool-2" in refused.content.decode()
+    form = {"plan_strategy": "canary", "plan_canary": "pgpool-1", "plan_hold_s": "77"}
+    page = browser("operator").post(f"{PAGE}{verb}/", form)
+    assert page.status_code == 422
+    assert "is not part of it; there are pgpool-2." in text_of(page)
+    assert 'value="77"' in page.content.decode()
+    assert not Rollout.objects.exists()
 
 
 def test_the_page_of_one_pgpool_offers_that_one_as_the_first_only(pair: Drifting) -> None:

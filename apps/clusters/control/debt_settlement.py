@@ -125,7 +125,7 @@ def _roll_out(caller: Caller, debt: RevisionDebt, *, now: datetime) -> Rollout:
         rollout_rows.hold(cluster)
         (live,) = revisions.read_live(cluster, [instance])
         file = debts.owed_files([instance])[instance.pk]
-        if live.file.sha256 not in file.stands:
+        if not file.may_stand(live.file):
             raise EditedMeanwhile(instance.name)
         revision = revisions.store(
             cluster=cluster,

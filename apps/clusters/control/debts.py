@@ -9,7 +9,8 @@ from django.db.models import Q
 from apps.clusters.control import debts_taken_back, verified_files, whole_files
 from apps.clusters.control.revisions import sha256_of
 from apps.clusters.domain.rollout_waves import stored_plan
-from apps.clusters.models import ConfigRevision, PgpoolInstance, RevisionDebt, RevisionFile, Rollout, RolloutStep
+from apps.clusters.models import ConfigRevision, PgpoolInstance, RevisionDebt, Rollout, RolloutStep
+from apps.clusters.outside.delivery import LiveFile
 
 # A debt that could not be given is tried again after so long, and twice as long the next time; then somebody is asked.
 TRIED_AGAIN_AFTER = timedelta(minutes=1)
@@ -21,26 +22,37 @@ _Step = RolloutStep.State
 
 @dataclass(frozen=True)
 class OwedFile:
-    """What a pgpool owes. stands: the hashes of the files that may stand there if nobody edited it meanwhile."""
+    """What a pgpool owes. stands: the hashes of the files that may stand there if nobody edited it meanwhile.
 
+    is_adopted: the edit that it owes the adoption of may stand there as well.
+    """
+
+    instance: PgpoolInstance | None
     text: str
     stands: frozenset[str]
+    is_adopted: bool
+
+    def may_stand(self, found: LiveFile) -> bool:
+        is_edit = self.is_adopted and whole_files.is_edit_of(self.instance, found.text, adopted=self.text)
+        return is_edit or found.sha256 in self.stands
 
 
 def owed_files(instances: Collection[PgpoolInstance]) -> dict[int, OwedFile]:
     """Instance id -> what it owes; those that owe nothing are missing."""
     found = RevisionDebt.objects.filter(instance__in=instances, state=_State.OPEN).select_related(
-        "step__file__instance"
+        "step__file__instance", "step__rollout__revision"
     )
     went_back = _gone_back([debt.step.file.instance for debt in found if debt.step.file.instance is not None])
-    return {debt.instance_id: _owed_file(debt.step.file, went_back.get(debt.instance_id)) for debt in found}
+    return {debt.instance_id: _owed_file(debt.step, went_back.get(debt.instance_id)) for debt in found}
 
 
-def _owed_file(file: RevisionFile, went_back: str | None) -> OwedFile:
+def _owed_file(step: RolloutStep, went_back: str | None) -> OwedFile:
+    file = step.file
     # One that fell silent has its old file with the defaults of what it leaves out, or still the new one.
     back = sha256_of(whole_files.way_back(file))
     stands = {file.base_sha256, back, file.sha256} | ({went_back} if went_back else set())
-    return OwedFile(file.text, frozenset(stands))
+    is_adopted = step.rollout.revision.origin == ConfigRevision.Origin.ADOPTED
+    return OwedFile(file.instance, file.text, frozenset(stands), is_adopted)
 
 
 def _gone_back(instances: Collection[PgpoolInstance]) -> dict[int, str]:

@@ -1,7 +1,8 @@
 """What is done about drift: the edited files become a revision, or the verified ones are put back; both by a rollout.
 
 The rollout of an adopted file is held against the verified one: it reads back every value that was edited, and rolling
-it back later takes the edit back.
+it back later takes the edit back. The file is left as it was found, except that a line that was removed is written out
+with its default, which a reload alone would not bring back.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +27,7 @@ from apps.clusters.control import (
 from apps.clusters.control.revisions import ConfigUnusable, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.verified_files import VerifiedFile, measured_against
 from apps.clusters.domain import pgpool_conf
-from apps.clusters.domain.rollout_waves import Plan, parse_plan
+from apps.clusters.domain.rollout_waves import Plan, PlanError, parse_plan
 from apps.clusters.models import Cluster, ConfigRevision, InstanceConfig, PgpoolInstance, Rollout
 from apps.clusters.outside.delivery import (
     FileUnreadable,
@@ -72,7 +73,9 @@ def request_adoption(
     plan: object = None,
     now: datetime,
 ) -> Rollout:
-    """Take the files that were edited by hand as a revision, and verify it by a rollout, which writes none of them.
+    """Take the files that were edited by hand as a revision, and verify it by a rollout.
+
+    It writes none of them, but where lines were removed: there their defaults.
 
     names: of the pgpools; empty: all that were edited. plan: as rollout_waves.parse_plan takes it.
     Raises UnknownInstances, PlanError, DriftRefused (nothing to adopt, weights that pgpool would not balance by),
@@ -130,6 +133,7 @@ def _request(
         if not new:
             where = ", ".join(each.name for each in instances)
             raise DriftRefused(f"There is nothing to {_VERBS[origin]} on {where}: it is as it was verified.")
+        _refuse_canary(parsed, [file.instance.name for file in new])
         _refuse_absent([one for one in found if one.absent], new, _VERBS[origin])
         as_registered.store(caller=caller, cluster=cluster)
         revision = revisions.store(cluster=cluster, origin=origin, note=note.strip(), author=caller.user, files=new)
@@ -153,6 +157,12 @@ def _found(instance: PgpoolInstance, plan: Plan) -> _Found:
         if not text:
             raise ConfigUnusable(instance.name, f"{error.reason} No file of it is known that it could owe.") from error
         return _Found(instance, LiveFile(text, revisions.sha256_of(text), "", ""), absent=str(error))
+
+
+def _refuse_canary(plan: Plan, names: Sequence[str]) -> None:
+    """Another would go first in its place. Raises PlanError."""
+    if plan.canary and plan.canary not in names:
+        raise PlanError("plan.canary", plan.canary, f"part of it; there are {', '.join(names)}")
 
 
 def _refuse_absent(absent: Sequence[_Found], new: Sequence[NewFile], verb: str) -> None:
@@ -209,8 +219,6 @@ def _adopted(config: LiveConfig, verified: VerifiedFile) -> NewFile:
     if fault := adoptable.fault_of(config.instance, config.conf.text, verified=verified.text):
         raise DriftRefused(f"{config.instance.name}: {fault}. Correct the file, or revert it.")
     text = whole_files.written_out(config.instance, config.conf.text, standing=verified.text)
-    if text != config.conf.text:  # lines are gone: their defaults have to be written to the file that stands there
-        return NewFile(instance=config.instance, text=text, base=config.file)
     base = LiveFile(verified.text, verified.sha256, config.file.mode, config.file.owner)
     return NewFile(instance=config.instance, text=text, base=base)
 

@@ -61,6 +61,6 @@ def seen_latest(instance: PgpoolInstance) -> str:
 
 def _with_owed(config: LiveConfig, owed: debts.OwedFile | None) -> LiveConfig:
     """A file that somebody edited meanwhile is taken as it is: the request is refused, or told to go on from it."""
-    if owed is None or config.file.sha256 not in owed.stands:
+    if owed is None or not owed.may_stand(config.file):
         return config
     return replace(config, conf=pgpool_conf.parse(owed.text))

@@ -79,10 +79,14 @@ class LiveConfig:
 
 @dataclass(frozen=True)
 class Known:
-    """What Lifeguard put or found there latest; several hashes where it is not known which of them holds."""
+    """What Lifeguard put or found there latest; several hashes where it is not known which of them holds.
+
+    owed: the text that the pgpool owes. The edit by hand that is adopted by it stands there.
+    """
 
     text: str
     sha256s: tuple[str, ...]
+    owed: str = ""
 
 
 class Difference(TypedDict):
@@ -172,7 +176,7 @@ def known_files(cluster: Cluster) -> dict[int, Known]:
     """Instance id -> what is known of its file; an instance that no revision has seen is missing."""
     newest = (
         RevisionFile.objects.filter(revision__cluster=cluster, instance__isnull=False)
-        .select_related("instance")
+        .select_related("instance", "revision")
         .order_by("instance_id", "-revision__number")
         .distinct("instance_id")
     )
@@ -187,8 +191,10 @@ def _known(file: RevisionFile, step: RolloutStep | None) -> Known:
         return Known(file.text, (file.sha256,))
     if not step.is_touched:
         # An edit by hand that is adopted stands there already where its pgpool owes the revision.
-        owed = (file.sha256,) if step.state == RolloutStep.State.OWED else ()
-        return Known(file.base_text, (file.base_sha256, *owed))
+        is_owed = step.state == RolloutStep.State.OWED
+        owed = (file.sha256,) if is_owed else ()
+        is_adopted = is_owed and file.revision.origin == ConfigRevision.Origin.ADOPTED
+        return Known(file.base_text, (file.base_sha256, *owed), file.text if is_adopted else "")
     back = whole_files.way_back(file)
     if step.state == RolloutStep.State.RESTORED or (step.state == RolloutStep.State.OWED and "restore" in step.receipt):
         return Known(back, (file.base_sha256, sha256_of(back)))
@@ -200,9 +206,15 @@ def differences(live: Sequence[LiveConfig], known: Mapping[int, Known]) -> list[
     found: list[Difference] = []
     for config in live:
         expected = known.get(config.instance.pk)
-        if expected is not None and config.file.sha256 not in expected.sha256s:
+        if expected is not None and not _is_known(config, expected):
             found += _difference(config, expected)
     return found
+
+
+def _is_known(config: LiveConfig, expected: Known) -> bool:
+    if config.file.sha256 in expected.sha256s:
+        return True
+    return bool(expected.owed) and whole_files.is_edit_of(config.instance, config.file.text, adopted=expected.owed)
 
 
 def _difference(config: LiveConfig, expected: Known) -> list[Difference]:

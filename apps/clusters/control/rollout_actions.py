@@ -21,6 +21,7 @@ from apps.clusters.outside.delivery import (
     DryRunRejected,
     FileChanged,
     FileUnreadable,
+    LiveFile,
     PathRefused,
     ReloadFailed,
     ReloadReceipt,
@@ -35,8 +36,9 @@ RELOAD_DEADLINE_S = 1.5
 RESTORE_RELOAD_DEADLINE_S = 1.0
 READ_BACK_PATIENCE_S = 1.5
 READ_BACK, RESTORED_READ_BACK = "read_back", "restored_read_back"
-# In the receipt of a step whose file was edited by hand, and is adopted as it stands.
-AS_FOUND = "as_found"
+# In the receipt of a step whose file was edited by hand, and is adopted as it stands; and the hash of the one that was
+# found, where lines are gone from it: a reload does not bring their defaults back, so those are written out.
+AS_FOUND, WRITTEN_OUT = "as_found", "written_out"
 # No action takes longer, whatever is frozen; confirming an old file reloads and reads back, and takes longest.
 LONGEST_ACTION_S = 10.0
 
@@ -69,8 +71,9 @@ class Done:
 
 def check_base(step: RolloutStep, held_until: float) -> Done:
     """The live file must be the one that the revision was made from, and pgpool must be able to read the new one."""
-    found = _read(_delivery(step))
-    if found not in {step.file.base_sha256, step.file.sha256}:
+    live = _read_file(_delivery(step))
+    as_found = _as_found(step, live)
+    if not as_found and live.sha256 not in {step.file.base_sha256, step.file.sha256}:
         raise ActionFailed(_base_changed(step), is_final=True)
     _refuse_nonsense(step.file.text)
     try:
@@ -81,15 +84,30 @@ def check_base(step: RolloutStep, held_until: float) -> Done:
         "base_sha256": step.file.base_sha256,
         "dry_run": dry_run.note,
         "delivery": _instance(step).get_delivery_kind_display(),
+        **as_found,
     }
-    if step.rollout.revision.origin == ConfigRevision.Origin.ADOPTED and found == step.file.sha256:
-        facts[AS_FOUND] = True
     return Done(f"The live file is the expected one; {dry_run.note}.", facts)
 
 
+def _as_found(step: RolloutStep, live: LiveFile) -> dict[str, Any]:
+    """What the receipt keeps of an edit that is adopted as it stands; nothing where the file is to be written."""
+    is_adoption = step.rollout.revision.origin == ConfigRevision.Origin.ADOPTED
+    if not is_adoption or live.sha256 == step.file.base_sha256:
+        return {}
+    if live.sha256 == step.file.sha256:
+        return {AS_FOUND: True}
+    is_edit = whole_files.is_edit_of(step.instance, live.text, adopted=step.file.text)
+    return {AS_FOUND: True, WRITTEN_OUT: live.sha256} if is_edit else {}
+
+
 def write(step: RolloutStep, held_until: float) -> Done:
-    """Put the new file in the place of the base; one that is adopted stands there, and is left as it is."""
+    """Put the new file in the place of the base; one that is adopted stands there, and is left as it is, but for the
+    defaults of lines that are gone.
+    """
     file, tag = step.file, f"{step.rollout_id}"
+    if WRITTEN_OUT in step.receipt:
+        found = step.receipt[WRITTEN_OUT]
+        return _put(step, held_until, old=found, text=file.text, new=file.sha256, tag=tag)
     if AS_FOUND in step.receipt:
         if _read(_delivery(step)) != file.sha256:
             raise ActionFailed(_base_changed(step), is_final=True)
@@ -173,8 +191,12 @@ def _delivery(step: RolloutStep) -> Delivery:
 
 def _read(delivery: Delivery) -> str:
     """The hash of the live file."""
+    return _read_file(delivery).sha256
+
+
+def _read_file(delivery: Delivery) -> LiveFile:
     try:
-        return delivery.read().sha256
+        return delivery.read()
     except FileUnreadable as error:
         raise ActionFailed(str(error), is_final=False) from error
     except WritesForbidden as error:

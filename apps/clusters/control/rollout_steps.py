@@ -159,7 +159,8 @@ def _store_success(one: Try, batch: Batch, done: Done, *, now: datetime) -> None
     changes |= _NO_WAITING
     if not isinstance(action, Restore | ConfirmRestored):
         changes["error"] = ""
-    was_there = isinstance(action, Write) and action.step.is_as_found  # so nothing was written
+    is_as_found = isinstance(action, Write) and action.step.is_as_found
+    was_there = is_as_found and rollout_actions.WRITTEN_OUT not in step.receipt  # so nothing was written
     if type(action) in _DONE_AT and not was_there:
         changes[_DONE_AT[type(action)]] = now
     if isinstance(action, Verify):

@@ -147,9 +147,9 @@ def _finish(rollout: Rollout, holder: str, state: Rollout.State, *, now: datetim
         text = f"{steps[0].instance_name} returned and was given {rollout.settles.step.rollout.revision}"
     if state == Rollout.State.ROLLED_BACK and all(step.file.is_as_before for step in steps if step.is_touched):
         text = f"rollout of revision {rollout.revision.number} stopped; there was nothing to take back"
-    if state == Rollout.State.FAILED and rollout.revision.origin == ConfigRevision.Origin.ADOPTED:
-        left = ", ".join(step.instance_name for step in steps if step.state != RolloutStep.State.VERIFIED)
-        text = f"revision {rollout.revision.number} was not adopted on {left}; what was edited there is left as it is"
+    is_left = state == Rollout.State.CANCELLED and not any(step.written_at for step in steps)
+    if state in _NOT_DONE and not is_left and rollout.revision.origin == ConfigRevision.Origin.ADOPTED:
+        text = _not_adopted(rollout.revision.number, steps)
     is_problem = state == Rollout.State.FAILED or (
         state == Rollout.State.ROLLED_BACK and not rollout.is_cancel_requested
     )
@@ -169,6 +169,22 @@ def _finish(rollout: Rollout, holder: str, state: Rollout.State, *, now: datetim
         rollout_rows.announce(rollout)
 
 
+def _not_adopted(number: int, steps: Sequence[RolloutStep]) -> str:
+    """What stands where an adoption did not succeed."""
+    left = [step for step in steps if step.state != RolloutStep.State.VERIFIED]
+    # The edit was gone when it was to be adopted, so that the whole file was written.
+    anew = [step.instance_name for step in left if step.is_touched]
+    added = [step.instance_name for step in left if not step.is_touched and step.written_at is not None]
+    parts = [f"revision {number} was not adopted on {', '.join(step.instance_name for step in left)}"]
+    if len(anew) < len(left):
+        parts.append("what was edited there is left as it is")
+    if added:
+        parts.append(f"the defaults of removed lines were written out on {', '.join(added)}")
+    if anew:
+        parts.append(f"the edit was gone from {', '.join(anew)}, where the file was written")
+    return "; ".join(parts)
+
+
 def _outcome(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
     """on pgpool-1, pgpool-2; pgpool-3 owes it"""
     done = [step.instance_name for step in steps if step.state == RolloutStep.State.VERIFIED]
@@ -177,6 +193,7 @@ def _outcome(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
     return f"{', '.join(done)}{owes}"
 
 
+_NOT_DONE = {Rollout.State.FAILED, Rollout.State.CANCELLED}
 # One whose file is adopted is begun, and not touched.
 _BEGUN = (RolloutStep.State.PENDING, RolloutStep.State.WRITTEN, RolloutStep.State.RELOADED)
 _ENDINGS: Mapping[Rollout.State, str] = {
@@ -229,9 +246,7 @@ def request_rollback(*, caller: Caller, rollout: Rollout, plan: object = None, n
     cluster = rollout.cluster
     with rollout_rows.one_at_a_time(cluster), transaction.atomic():
         rollout_rows.hold(cluster)
-        steps = rollout.steps.select_related("file", "instance", "debt", "rollout__revision").order_by("position")
-        # Those that owe it, and have nothing of it, have nothing to take back.
-        standing = [step for step in steps if debts.is_taken_back(step)]
+        standing = _standing(rollout)
         _refuse_nothing(rollout, standing)
         _refuse_leaving_out(rollout)
         parsed = _plan_back(rollout, plan, [step.instance_name for step in standing])
@@ -251,6 +266,18 @@ def request_rollback(*, caller: Caller, rollout: Rollout, plan: object = None, n
             plan=parsed,
             now=now,
         )
+
+
+def _standing(rollout: Rollout) -> list[RolloutStep]:
+    """Those that owe it, and have nothing of it, have nothing to take back."""
+    steps = rollout.steps.select_related("file", "instance", "debt", "rollout__revision").order_by("position")
+    return [step for step in steps if debts.is_taken_back(step)]
+
+
+def names_back(rollout: Rollout) -> list[str]:
+    """The pgpools that rolling this one back takes."""
+    steps = rollout.steps.select_related("debt", "rollout__revision").order_by("instance_name")
+    return [step.instance_name for step in steps if debts.is_taken_back(step)]
 
 
 def plan_back(rollout: Rollout) -> Plan:

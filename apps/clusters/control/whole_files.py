@@ -22,6 +22,11 @@ def written_out(instance: PgpoolInstance | None, text: str, *, standing: str) ->
         return text
 
 
+def is_edit_of(instance: PgpoolInstance | None, found: str, *, adopted: str) -> bool:
+    """Whether this edited file is the one that the text adopts: the same, but for lines that were written out."""
+    return found == adopted or written_out(instance, found, standing=adopted) == adopted
+
+
 def way_back(file: RevisionFile) -> str:
     """What is put in the place of this file to undo it."""
     return written_out(file.instance, file.base_text, standing=file.text)

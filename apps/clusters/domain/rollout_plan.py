@@ -3,7 +3,8 @@
 Nothing is written anywhere before the base of every instance was checked. Wave after wave of instances is written,
 reloaded and verified. The first one that fails halts a rollout: every touched instance gets its old file back. A
 rollback does not halt: an instance that cannot be reached must not keep the others on the file that is being left. Nor
-does an adoption, which writes nothing and has nothing to put back: what was edited by hand is left as it was found.
+does an adoption, which has nothing to put back: what was edited by hand is left as it was found, but for the defaults
+of lines that are gone, which are written out and stay.
 What is due on several instances is given together; a worker may do it at the same time.
 """
 
@@ -49,7 +50,7 @@ class StepView:
     error: str = ""
     is_touched: bool = False  # stored before the first byte is written
     is_base_checked: bool = False
-    is_as_found: bool = False  # the file was edited by hand and is adopted: nothing is written, nor put back
+    is_as_found: bool = False  # edited by hand, and adopted: nothing but defaults is written, nothing put back
 
 
 @dataclass(frozen=True, slots=True)

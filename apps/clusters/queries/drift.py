@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.control import writes
+from apps.clusters.control import whole_files, writes
 from apps.clusters.control.verified_files import measured_against
 from apps.clusters.domain import drift_words
 from apps.clusters.domain.drift_words import StoredDifference
@@ -277,7 +277,10 @@ def drift_diffs(*, cluster: Cluster, names: Collection[str], is_revert: bool) ->
     found = []
     for config in InstanceConfig.objects.filter(instance__in=instances, is_other_text=True).order_by("instance__name"):
         if config.pk in verified:
-            name = next(one.name for one in instances if one.pk == config.pk)
-            texts = (verified[config.pk].text, config.file_text)
-            found.append(file_diff(name, *(reversed(texts) if is_revert else texts)))
+            instance = next(one for one in instances if one.pk == config.pk)
+            before, after = verified[config.pk].text, config.file_text
+            # What only the other one sets is written out with its default.
+            texts = (after, before) if is_revert else (before, after)
+            whole = whole_files.written_out(instance, texts[1], standing=texts[0])
+            found.append(file_diff(instance.name, texts[0], whole))
     return found

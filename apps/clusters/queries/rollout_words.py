@@ -6,6 +6,7 @@ from typing import Any
 
 from apps.clusters.control import writes
 from apps.clusters.control.convergence import GIVE_UP_AFTER, Finding
+from apps.clusters.control.rollout_actions import AS_FOUND, WRITTEN_OUT
 from apps.clusters.domain.rollout_plan import CheckBase, ConfirmRestored, Reload, Restore, StepAction, Verify, Write
 from apps.clusters.domain.routing import RoutingState
 from apps.clusters.domain.routing_words import listed
@@ -36,13 +37,23 @@ def sentence(
             return "Halted. There was nothing to take back: the files were already so."
         return "Halted: every touched pgpool uses its old file again."
     if rollout.state == _State.CANCELLED:
-        return "Cancelled before anything was touched."
+        return "Cancelled" + _before(steps, "touched")
+    return _failed(steps, verified)
+
+
+def _failed(steps: Sequence[RolloutStep], verified: int) -> str:
     unsure = [step.instance_name for step in steps if step.is_touched and step.state not in _CERTAIN]
     if unsure:
         return f"Failed: what {listed(unsure)} {'use' if len(unsure) > 1 else 'uses'} is not confirmed."
     if verified:
         return f"Failed on {listed([step.instance_name for step in steps if step.state == 'failed'])}."
-    return "Failed before anything was written."
+    return "Failed" + _before(steps, "written")
+
+
+def _before(steps: Sequence[RolloutStep], what: str) -> str:
+    if any(step.written_at for step in steps if WRITTEN_OUT in step.receipt):
+        return ". Nothing was written but the defaults of removed lines."
+    return f" before anything was {what}."
 
 
 def _after_the_stop(rollout: Rollout) -> str:
@@ -112,15 +123,7 @@ def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool
     """What cancelling or rolling back would do, or why there is nothing to do."""
     touched = [step.instance_name for step in steps if step.is_touched]
     if rollout.state in Rollout.ACTIVE:
-        if _is_adoption(rollout):
-            return "Cancelling leaves what was edited by hand as it is; where it is verified by then, it is adopted."
-        if _is_all_as_before(steps):
-            return "There is nothing to take back: the files were already so."
-        if rollout.is_cancel_requested or rollout.is_halting:
-            return "The old files are being put back."
-        if touched:
-            return f"Cancelling puts the old file of {listed(touched)} back; the others are left as they are."
-        return "Nothing is written yet: cancelling leaves every pgpool as it is."
+        return _cancelling_adoption(steps) if _is_adoption(rollout) else _cancelling(rollout, steps, touched)
     if rollout.state in {_State.ROLLED_BACK, _State.CANCELLED} or not touched:
         return "Nothing of this rollout stands on a pgpool."
     gone = [step.instance_name for step in steps if step.instance_id is None]
@@ -132,6 +135,39 @@ def way_back(rollout: Rollout, steps: Sequence[RolloutStep], *, has_active: bool
         where = listed(list(newer.names))
         return f"A newer rollout, #{newer.rollout_id}, stands on {where}: only the newest can be rolled back."
     return f"Rolling back puts the files from before on {listed(touched)}, as a rollout of its own."
+
+
+def _cancelling(rollout: Rollout, steps: Sequence[RolloutStep], touched: Sequence[str]) -> str:
+    if _is_all_as_before(steps):
+        return "There is nothing to take back: the files were already so."
+    if rollout.is_cancel_requested or rollout.is_halting:
+        return "The old files are being put back."
+    if touched:
+        return f"Cancelling puts the old file of {listed(touched)} back; the others are left as they are."
+    return "Nothing is written yet: cancelling leaves every pgpool as it is."
+
+
+def _cancelling_adoption(steps: Sequence[RolloutStep]) -> str:
+    if written := _written_anew(steps):
+        return f"Cancelling puts the old file of {listed(written)} back; elsewhere edits are left as they are."
+    stays = " The default that is written for a removed line stays." if _is_written_out(steps) else ""
+    return f"Cancelling leaves what was edited by hand as it is; where it is verified by then, it is adopted.{stays}"
+
+
+def adoption_words(rollout: Rollout) -> dict[str, bool]:
+    """is_adoption: edits by hand were adopted as they were found; is_written_out: but for lines that were removed."""
+    steps = list(rollout.steps.all())
+    is_adoption = _is_adoption(rollout) and not _written_anew(steps)
+    return {"is_adoption": is_adoption, "is_written_out": is_adoption and _is_written_out(steps)}
+
+
+def _written_anew(steps: Sequence[RolloutStep]) -> list[str]:
+    """Where an adoption did not find the edit any more, and wrote the whole file."""
+    return [step.instance_name for step in steps if step.is_touched and AS_FOUND not in step.receipt]
+
+
+def _is_written_out(steps: Sequence[RolloutStep]) -> bool:
+    return any(WRITTEN_OUT in step.receipt for step in steps)
 
 
 def is_as_before(step: RolloutStep) -> bool:
@@ -208,7 +244,7 @@ def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) ->
 
 
 def _what_goes_back(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:
-    if _is_adoption(rollout):
+    if _is_adoption(rollout) and not _written_anew(steps):
         return "what was edited by hand is left as it is"
     return "the files were already so" if _is_all_as_before(steps) else "touched pgpools get their old file back"
 

@@ -64,12 +64,17 @@ def _confirmed(request: HttpRequest, caller: Caller, slug: str, story: Story, *,
     names = list(cluster.instances.order_by("name").values_list("name", flat=True))
     found = drift_answer(caller=caller, cluster=cluster)
     usual = Plan(absent=Absent.OWE) if found["unreached"] and not name else ONE_BY_ONE
-    plan_form = PlanForm(request.POST, instance_names=[name] if name in names else names, usual=usual)
+    chosen = [name] if name in names else names
+    plan_form = PlanForm(request.POST, instance_names=chosen, usual=usual, goes_past_failures=True)
     if request.method == "GET":
         return _confirmation(request, caller, cluster, found, name, plan_form, is_revert=is_revert)
     if plan_form.is_refused:
         return _confirmation(request, caller, cluster, found, name, plan_form, is_revert=is_revert, status=422)
-    return _requested(request, caller, cluster, story, name=name, plan=plan_form.plan)
+    try:
+        return _requested(request, caller, cluster, story, name=name, plan=plan_form.plan)
+    except PlanError as error:
+        plan_form.refuse(error)
+        return _confirmation(request, caller, cluster, found, name, plan_form, is_revert=is_revert, status=422)
 
 
 def _confirmation(
@@ -104,10 +109,11 @@ def _confirmation(
 def _requested(
     request: HttpRequest, caller: Caller, cluster: Cluster, story: Story, *, name: str, plan: dict[str, Any] | None
 ) -> HttpResponse:
+    """Raises PlanError."""
     names = [name] if name else []
     try:
         rollout = story(caller=caller, cluster=cluster, names=names, plan=plan, now=timezone.now())
-    except (WeightsRefused, RolloutRunning, PlanError, drift_changes.UnknownInstances) as error:
+    except (WeightsRefused, RolloutRunning, drift_changes.UnknownInstances) as error:
         messages.error(request, str(error))
         return see_other("cluster-drift", organisation=caller.organisation.slug, slug=cluster.slug)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)

@@ -16,11 +16,12 @@ from apps.accounts.see_other import see_other
 from apps.clusters.control import rollout_holds, rollouts, weight_change
 from apps.clusters.domain.rollout_waves import PlanError
 from apps.clusters.forms.rollout_plans import PlanForm
-from apps.clusters.models import ConfigRevision, Rollout
+from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup
 from apps.clusters.queries.receipts import receipts_answer
 from apps.clusters.queries.revision_history import owed_diffs, rollout_diffs
 from apps.clusters.queries.rollout_reads import reads_groups
+from apps.clusters.queries.rollout_words import adoption_words
 from apps.clusters.queries.rollouts import organisation_rollouts, rollout_answer
 from apps.clusters.queries.weight_words import backend_names
 from apps.clusters.views.detail import cluster_context
@@ -43,7 +44,7 @@ def rollout_detail(request: HttpRequest, caller: Caller, pk: int) -> HttpRespons
     shown = {
         "diffs": rollout_diffs(rollout=rollout),
         "owed_diffs": owed,
-        "is_adoption": rollout.revision.origin == ConfigRevision.Origin.ADOPTED,
+        **adoption_words(rollout),
         "is_owed": any(each["debt"] is None or each["debt"]["state"] == "open" for each in owed),
     }
     return _answer(request, caller, pk, "clusters/rollout_detail.html", shown)
@@ -83,14 +84,18 @@ def _answer(
 def rollout_rollback(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     """Asked for: what rolling back would write. Posted: the rollout that does it."""
     rollout = lookup.rollout_of(caller=caller, pk=pk)
-    plan_form = PlanForm.of_cluster(rollout.cluster, request.POST, usual=rollouts.plan_back(rollout))
+    names, usual = rollouts.names_back(rollout), rollouts.plan_back(rollout)
+    plan_form = PlanForm(request.POST, instance_names=names, usual=usual, goes_past_failures=True)
     if request.method == "GET":
         return _rollback_page(request, caller, rollout, plan_form)
     if plan_form.is_refused:
         return _rollback_page(request, caller, rollout, plan_form, status=422)
     try:
         rollback = rollouts.request_rollback(caller=caller, rollout=rollout, plan=plan_form.plan, now=timezone.now())
-    except (rollouts.RolloutRefused, weight_change.WeightsRefused, weight_change.RolloutRunning, PlanError) as error:
+    except PlanError as error:
+        plan_form.refuse(error)
+        return _rollback_page(request, caller, rollout, plan_form, status=422)
+    except (rollouts.RolloutRefused, weight_change.WeightsRefused, weight_change.RolloutRunning) as error:
         messages.error(request, str(error))
         return see_other("rollout", organisation=caller.organisation.slug, pk=pk)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollback.pk)
