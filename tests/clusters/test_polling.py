@@ -4,7 +4,7 @@ import datetime as dt
 from collections.abc import Iterator
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from apps.clusters.models import (
     BackendLatest,
@@ -22,6 +22,7 @@ from apps.clusters.polling import lease as leases
 from apps.clusters.polling.lease import LeaseLost
 from apps.clusters.polling.registry import watched_clusters
 from apps.clusters.polling.watch import ShardWatch, watch_shard
+from apps.clusters.registry.registry_locks import locked
 from tests.clusters.polling_scene import Scene, scene, wait_until, watching
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.waits]
@@ -152,7 +153,8 @@ def test_a_session_that_pgpool_closes_is_replaced_at_once(pair: Scene) -> None:
 def test_a_cluster_registered_under_way_is_watched_and_a_removed_one_is_not() -> None:
     with watching(), scene(slug="late") as made:
         wait_until(lambda: state_of(made, "pgpool-1") == "answering", "the new cluster is watched")
-        made.cluster.delete()
+        with transaction.atomic():
+            locked(made.cluster).delete()  # as who removes it does: its rows before the poller's
         wait_until(lambda: made.pgpools["pgpool-1"].open_sessions == 0, "its pgpool is let go")
 
     assert not InstanceLatest.objects.exists()

@@ -23,8 +23,9 @@ class RoleWeightsForm(forms.Form):
     )
 
     absent = forms.ChoiceField(
-        label="A pgpool that cannot be reached then", choices=ABSENT_CHOICES, required=False, initial="refuse"
-    )
+        label="A pgpool that cannot be reached then", choices=ABSENT_CHOICES, required=False, initial="refuse",
+        widget=forms.Select({"class": "in"}),
+    )  # fmt: skip
 
     def wanted(self) -> dict[str, Any]:
         """As the story takes it."""
