@@ -144,6 +144,8 @@ def test_cancelling_leaves_every_edit_as_it_is(pair: Drifting) -> None:
     pair.scene.advance(rollout, clock=Clock(now=pair.now, when_looked=cancel))
 
     assert (rollout.state, pair.scene.states(rollout)) == ("failed", ["verified", "skipped"])
+    told = script("viewer").get(f"/api/v1/rollouts/{rollout.pk}/").json()["sentence"]
+    assert told == "Cancelled after 1 of 2 pgpools was verified."
     assert pair.scene.texts() == [edited(1), edited(2)]
 
 

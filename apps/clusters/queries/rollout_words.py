@@ -45,8 +45,11 @@ def _failed(steps: Sequence[RolloutStep], verified: int) -> str:
     unsure = [step.instance_name for step in steps if step.is_touched and step.state not in _CERTAIN]
     if unsure:
         return f"Failed: what {listed(unsure)} {'use' if len(unsure) > 1 else 'uses'} is not confirmed."
+    failed = [step.instance_name for step in steps if step.state == "failed"]
+    if verified and not failed:
+        return f"Cancelled after {verified} of {len(steps)} pgpools {'was' if verified == 1 else 'were'} verified."
     if verified:
-        return f"Failed on {listed([step.instance_name for step in steps if step.state == 'failed'])}."
+        return f"Failed on {listed(failed)}."
     return "Failed" + _before(steps, "written")
 
 
