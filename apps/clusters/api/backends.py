@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import Caller, caller_of
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import DrainInput, OperationInput
+from apps.clusters.api.change_inputs import DrainInput, OperationInput
 from apps.clusters.control import backend_operations
 from apps.clusters.models import BackendOperation
 from apps.clusters.queries import lookup

@@ -4,17 +4,26 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.roles import Role
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import RoutingVerdictInput
+from apps.clusters.api.json_fields import CountsField, WeightsField
+from apps.clusters.api.strict import StrictSerializer
 from apps.clusters.domain import routing
 from apps.clusters.domain.weights import WeightError, as_node_id, parse_weights
 
 MOST_BACKENDS = 128  # pgpool knows no more; the pairs of them are compared
+
+
+class RoutingVerdictInput(StrictSerializer):
+    weights = WeightsField()
+    select_counts = CountsField()
+    sessions = serializers.FloatField(allow_null=True, min_value=0)
+    statement_level = serializers.BooleanField(required=False, default=False)
 
 
 class VerdictNode(TypedDict):

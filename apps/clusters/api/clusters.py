@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import reading, refusals, shapes
-from apps.clusters.api.inputs import ClusterChangeInput, ClusterInput, PgpoolInput, pgpool_wanted
+from apps.clusters.api.registration_inputs import ClusterChangeInput, ClusterInput, PgpoolInput, pgpool_wanted
 from apps.clusters.history import RangeTooSlow, SeriesAnswer, UnknownMetric, series
 from apps.clusters.queries import clusters, distribution, lookup, nodes, overview
 from apps.clusters.registry import registration, registry_changes

@@ -9,9 +9,9 @@ from rest_framework.views import APIView
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import shapes
-from apps.clusters.api.inputs import StrictSerializer
 from apps.clusters.api.json_fields import ValuesField
 from apps.clusters.api.parameter_change import ParametersChange
+from apps.clusters.api.strict import StrictSerializer
 from apps.clusters.queries import configuration, lookup, validation
 
 

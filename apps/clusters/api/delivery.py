@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import shapes
-from apps.clusters.api.inputs import StrictSerializer
+from apps.clusters.api.strict import StrictSerializer
 from apps.clusters.outside.delivery.ssh_keys import LONGEST_KEY, KeyRefused
 from apps.clusters.queries import delivery, lookup
 from apps.clusters.registry import ssh_accounts

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import DraftInput, DraftPreviewInput, RolloutInput
+from apps.clusters.api.change_inputs import DraftInput, DraftPreviewInput, RolloutInput
 from apps.clusters.control import drafts
 from apps.clusters.control.draft_rows import WEIGHTS, Draft
 from apps.clusters.control.drafts import DraftChange

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import DriftInput
+from apps.clusters.api.change_inputs import DriftInput
 from apps.clusters.control import drift_changes
 from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from apps.accounts.access import caller_of
 from apps.clusters.api import refusals, shapes
 from apps.clusters.api.drafts import IF_MATCH, answered, expected_versions
-from apps.clusters.api.inputs import StrictBoolean, StrictSerializer
+from apps.clusters.api.strict import StrictBoolean, StrictSerializer
 from apps.clusters.control import function_draft
 from apps.clusters.control.function_survey import SurveyRefused, request_survey
 from apps.clusters.queries import lookup

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import ParametersInput
+from apps.clusters.api.change_inputs import ParametersInput
 from apps.clusters.control import parameter_change
 from apps.clusters.queries import lookup
 from apps.clusters.queries.rollout_shapes import RolloutAnswer

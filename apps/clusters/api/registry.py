@@ -13,7 +13,8 @@ from rest_framework.views import APIView
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import shapes
-from apps.clusters.api.inputs import StrictBoolean, StrictSerializer, cluster_wanted
+from apps.clusters.api.registration_inputs import cluster_wanted
+from apps.clusters.api.strict import StrictBoolean, StrictSerializer
 from apps.clusters.domain import registry_yaml
 from apps.clusters.registry.registry_export import export_yaml
 from apps.clusters.registry.registry_import import Imported, import_clusters

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import RestartInput
+from apps.clusters.api.change_inputs import RestartInput
 from apps.clusters.control import restarts
 from apps.clusters.control.restarts import RestartInvalid, RestartRefused
 from apps.clusters.queries import lookup

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import RolloutInput
+from apps.clusters.api.change_inputs import RolloutInput
 from apps.clusters.control import revision_return
 from apps.clusters.queries import lookup
 from apps.clusters.queries.revision_return import ReturnAnswer, return_answer

@@ -11,8 +11,8 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import StrictSerializer
 from apps.clusters.api.json_fields import PlanField
+from apps.clusters.api.strict import StrictSerializer
 from apps.clusters.control import role_weights
 from apps.clusters.domain.role_weights import RoleWeightError
 from apps.clusters.queries import lookup

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.clusters.api import reading, refusals, shapes
-from apps.clusters.api.inputs import RollbackInput, WeightsInput
+from apps.clusters.api.change_inputs import RollbackInput, WeightsInput
 from apps.clusters.control import rollout_holds, rollouts, weight_change
 from apps.clusters.queries import editing, lookup, receipts, revision_history
 from apps.clusters.queries import rollouts as rollout_queries

@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import refusals, shapes
-from apps.clusters.api.inputs import StrictBoolean, StrictSerializer
+from apps.clusters.api.strict import StrictBoolean, StrictSerializer
 from apps.clusters.control import writes_switch
 from apps.clusters.queries import lookup
 from apps.clusters.queries.writes import ObserveAnswer, WritesAnswer, observe_answer, writes_answer

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
-from apps.clusters.api.inputs import cluster_wanted
+from apps.clusters.api.registration_inputs import cluster_wanted
 from apps.clusters.api.registry import PATIENCE_S
 from apps.clusters.forms.registry import RegistryForm
 from apps.clusters.registry.registry_export import export_yaml

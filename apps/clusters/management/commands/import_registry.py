@@ -26,7 +26,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         # The reader of the REST interface is the one that knows every field.
-        from apps.clusters.api.inputs import cluster_wanted
+        from apps.clusters.api.registration_inputs import cluster_wanted
 
         results = import_clusters(
             caller=_caller(options["organisation"], options["by"]),

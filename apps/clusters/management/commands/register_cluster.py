@@ -24,7 +24,7 @@ class Command(BaseCommand):
 
     def handle(self, **options: Any) -> None:
         # The reader of the REST interface is the one that knows every field.
-        from apps.clusters.api.inputs import ClusterInput
+        from apps.clusters.api.registration_inputs import ClusterInput
 
         form = ClusterInput(data=_description(options["json"]))
         if not form.is_valid():
