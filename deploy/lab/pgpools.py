@@ -92,7 +92,7 @@ class Pgpools:
             password=self.plan.passwords[user],
             dbname=database,
             sslmode="disable",
-            connect_timeout=3,
+            connect_timeout=10,
             autocommit=True,
             prepare_threshold=None,  # Pgpool-II does not know its own SHOW commands in a prepared statement
         )
