@@ -11,7 +11,6 @@ from apps.accounts.models import AuditEntry
 from apps.clusters.control import drift_changes, parameter_change, rollouts
 from apps.clusters.control.drift_changes import DriftRefused
 from apps.clusters.control.revisions import ConfigUnusable, ObserveOnly
-from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.writes import WritesStopped
 from apps.clusters.models import ClusterEvent, InstanceConfig, PgpoolInstance, Rollout, WritesSwitch
 from apps.clusters.polling import file_watch
@@ -231,24 +230,6 @@ def test_there_is_nothing_to_do_where_nothing_differs(pair: Drifting) -> None:
         pair.revert("pgpool-1")
     with pytest.raises(drift_changes.UnknownInstances, match="'nobody'"):
         pair.revert("nobody")
-
-
-def test_nobody_looks_while_a_rollout_is_under_way_and_at_once_when_it_has_ended(pair: Drifting) -> None:
-    pair.look()
-    rollout = pair.scene.request()
-    looked_at = InstanceConfig.objects.latest("looked_at").looked_at
-
-    assert pair.look()["sentence"] == "Files are not looked at while a rollout is under way."
-    assert pair.answer()["state"] == "looking"
-    assert InstanceConfig.objects.latest("looked_at").looked_at == looked_at
-    assert "under way" in pair.answer()["revert_reason"]
-    with pytest.raises(RolloutRunning):
-        pair.revert()
-
-    pair.scene.advance(rollout, clock=Clock(now=pair.now))
-    assert pair.answer()["state"] == "looking"
-    assert pair.look()["state"] == "in_step"
-    assert pair.told() == []
 
 
 def test_weights_that_differ_on_purpose_are_no_drift(pair: Drifting) -> None:

@@ -185,6 +185,27 @@ def fallen_silent(view: RolloutView) -> tuple[StepView, ...]:
     return silent if len(silent) > verified else ()
 
 
+def is_at_rest(step: StepView, *, goes_back: bool, goes_past_failures: bool) -> bool:
+    """Whether nothing is written there just now: it has not begun, or is done with.
+
+    goes_back: what was touched gets its old file back, or is about to; goes_past_failures: what failed stays.
+    """
+    match step.state:
+        case StepState.PENDING:
+            # A try is counted before anything happens.
+            return not step.is_touched and step.attempts == 0
+        case StepState.VERIFIED:
+            return not goes_back
+        case StepState.FAILED:
+            return not step.is_touched or (goes_past_failures and not goes_back)
+        case StepState.OWED:
+            return not (step.is_touched and goes_back)
+        case StepState.RESTORED | StepState.SKIPPED:
+            return True
+        case _:
+            return False
+
+
 def _is_done(view: RolloutView) -> bool:
     """At least one has it, and all the others owe it."""
     states = {step.state for step in view.steps}

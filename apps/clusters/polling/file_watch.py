@@ -1,5 +1,7 @@
 """Looks at every pgpool.conf twice a minute, and tells when one differs from the file that was verified there.
 
+While a rollout is under way only those are left alone that it writes just now: a hold may last for days.
+
 Due rows are taken under a lease, the files are read side by side with nothing of the database in hand, and each is
 compared and stored on its own: a host that hangs, or a file that nobody foresaw, stops no other. Once all files of a
 cluster were read, they are kept as its first revision.
@@ -17,6 +19,7 @@ from django.db.models.functions import Now
 from apps.clusters.control import adoptable, as_registered
 from apps.clusters.control.deliveries import delivery_of
 from apps.clusters.control.published import PublishedDelivery
+from apps.clusters.control.stands import Stand, stands_of
 from apps.clusters.control.verified_files import VerifiedFile, as_first_found, verified_files
 from apps.clusters.domain import drift, drift_words
 from apps.clusters.domain.parameters import catalogue
@@ -42,17 +45,18 @@ State = InstanceConfig.State
 def look(*, holder: str, clock: Callable[[], datetime], deadline_s: float = DEADLINE_S) -> int:
     """Look at the files that are due. Returns how many."""
     began_at = clock()
-    configs = _take(holder, now=began_at)
+    configs, stands = _take(holder, now=began_at)
     found = _read_all(configs, deadline_s)
     instances = [config.instance for config in configs]
     verified, registered = verified_files(instances), as_registered.numbers_of(instances)
     for config in configs:
+        stood = stands.get(config.pk)
         try:
             base = verified.get(config.pk)
-            _note(config, found[config.pk], base, registered, began_at=began_at, now=clock())
+            _note(config, found[config.pk], base, registered, stood=stood, began_at=began_at, now=clock())
         except Exception:
             logger.exception("a file could not be compared: instance=%s", config.pk)
-            _note(config, UNFORESEEN, None, registered, began_at=began_at, now=clock())
+            _note(config, UNFORESEEN, None, registered, stood=stood, began_at=began_at, now=clock())
     _keep_as_registered({instance.cluster_id for instance in instances})
     return len(configs)
 
@@ -65,8 +69,8 @@ def _keep_as_registered(cluster_ids: Collection[int]) -> None:
             logger.exception("the files could not be kept as registered: cluster=%s", cluster_id)
 
 
-def _take(holder: str, *, now: datetime) -> list[InstanceConfig]:
-    """The rows that are due, leased; first those that were not looked at for longest."""
+def _take(holder: str, *, now: datetime) -> tuple[list[InstanceConfig], dict[int, Stand]]:
+    """The rows that are due, leased, first those that were not looked at for longest; and how rollouts stand there."""
     readable = PgpoolInstance.objects.exclude(delivery_kind=PgpoolInstance.Delivery.OBSERVE)
     missing = readable.filter(config=None).values_list("pk", flat=True)
     InstanceConfig.objects.bulk_create((InstanceConfig(instance_id=pk) for pk in missing), ignore_conflicts=True)
@@ -76,17 +80,24 @@ def _take(holder: str, *, now: datetime) -> list[InstanceConfig]:
     due = InstanceConfig.objects.filter(
         is_free,
         is_old | Exists(rollouts.filter(finished_at__gt=OuterRef("looked_at"))),
-        ~Exists(rollouts.filter(state__in=Rollout.ACTIVE)),
         instance__in=readable,
-    )
+    ).exclude(instance__in=_being_written())
     with transaction.atomic():
         # Of no other table: every tick of the poller holds the rows of the pgpools.
         free = due.select_for_update(skip_locked=True, of=("self",))
         longest_ago = free.order_by(F("looked_at").asc(nulls_first=True), "pk")
         keys = list(longest_ago.values_list("pk", flat=True)[:AT_ONCE])
         InstanceConfig.objects.filter(pk__in=keys).update(lease_holder=holder, lease_expires_at=Now() + LEASE)
+    # Before the rows are read: values that are older than the step would be held against its new file.
+    stands = stands_of(PgpoolInstance.objects.filter(pk__in=keys).defer("pcp_password"))
     rows = InstanceConfig.objects.filter(pk__in=keys).select_related("instance__cluster__organisation")
-    return list(rows.order_by("pk"))
+    return list(rows.order_by("pk")), stands
+
+
+def _being_written() -> list[int]:
+    """Ids of the pgpools that a rollout writes just now."""
+    busy = PgpoolInstance.objects.filter(cluster__rollouts__state__in=Rollout.ACTIVE)
+    return [pk for pk, stand in stands_of(busy.defer("pcp_password")).items() if not stand.is_at_rest]
 
 
 def _read_all(configs: Sequence[InstanceConfig], deadline_s: float) -> dict[int, LiveFile | str]:
@@ -111,20 +122,25 @@ def _note(
     verified: VerifiedFile | None,
     registered: Mapping[tuple[int, str], int],
     *,
+    stood: Stand | None,
     began_at: datetime,
     now: datetime,
 ) -> None:
-    """Store one look with what it means; nothing where the row is no longer ours, or a rollout has begun since."""
+    """Store one look with what it means; nothing where the row is no longer ours, or a rollout has moved on there.
+
+    stood: how the rollout under way stood there before the file was read.
+    """
     changes = _changes(config, found, verified, registered, now=now)
     with transaction.atomic():
         own = InstanceConfig.objects.filter(pk=config.pk, lease_holder=config.lease_holder)
         if own.select_for_update().first() is None:
             return
-        if _is_rolled_out_since(config, began_at):
+        stand = stands_of([config.instance]).get(config.pk)
+        if stand != stood or (stand is not None and not stand.is_at_rest) or _has_ended_since(config, began_at):
             own.update(lease_holder="", lease_expires_at=None)
             return
         own.update(**changes, lease_holder="", lease_expires_at=None)
-        _tell(config, changes, now=now)
+        _tell(config, changes, stand, now=now)
 
 
 def _changes(
@@ -169,14 +185,16 @@ def _changes(
     }
 
 
-def _tell(config: InstanceConfig, changes: dict[str, Any], *, now: datetime) -> None:
+def _tell(config: InstanceConfig, changes: dict[str, Any], stand: Stand | None, *, now: datetime) -> None:
     """An event for what is new, and the fact "event" for pages that show it, whatever has changed."""
     before, after = (config.state, config.differences), (changes["state"], changes["differences"])
     if before == after:
         return
     news = drift_words.news(config.instance.name, before=before, after=after)
     # What a rollout has put right, or has done, is told by the rollout.
-    is_by_rollout = config.looked_at is not None and _is_rolled_out_since(config, config.looked_at)
+    is_by_rollout = config.looked_at is not None and (
+        _has_ended_since(config, config.looked_at) or _is_done_since(stand, config.looked_at)
+    )
     if news is not None and (news.is_problem or not is_by_rollout):
         ClusterEvent.objects.create(
             cluster_id=config.instance.cluster_id,
@@ -190,7 +208,10 @@ def _tell(config: InstanceConfig, changes: dict[str, Any], *, now: datetime) -> 
     events.announce(f"cluster.{config.instance.cluster_id}", "event", titles=[news.title] if news else [])
 
 
-def _is_rolled_out_since(config: InstanceConfig, since: datetime) -> bool:
-    """Whether a rollout of the cluster is under way, or has ended since."""
-    lately = Q(state__in=Rollout.ACTIVE) | Q(finished_at__gte=since)
-    return Rollout.objects.filter(lately, cluster=config.instance.cluster_id).exists()
+def _has_ended_since(config: InstanceConfig, since: datetime) -> bool:
+    """Whether a rollout of the cluster has ended since."""
+    return Rollout.objects.filter(finished_at__gte=since, cluster=config.instance.cluster_id).exists()
+
+
+def _is_done_since(stand: Stand | None, since: datetime) -> bool:
+    return stand is not None and stand.done_at is not None and stand.done_at >= since

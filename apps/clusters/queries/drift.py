@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters.control import whole_files, writes
+from apps.clusters.control.stands import Stand, stands_of
 from apps.clusters.control.verified_files import measured_against
 from apps.clusters.domain import drift_words
 from apps.clusters.domain.drift_words import StoredDifference
@@ -22,7 +23,7 @@ State = InstanceConfig.State
 StateName = Literal["looking", "in_step", "drifted", "unknown"]
 OBSERVED = "Observe only: Lifeguard does not read its pgpool.conf."
 NOTHING_TO_ADOPT = "There is nothing to adopt: its file is the verified one."
-_UNDER_WAY = " is under way."
+_BEING_WRITTEN = " is at work there: it is looked at as soon as it is done."
 NOTHING_TO_REVERT = "There is nothing to revert: its file is the verified one."
 
 
@@ -106,7 +107,9 @@ class _Seen:
 
 def drift_answer(*, caller: Caller, cluster: Cluster) -> DriftAnswer:
     rollout = _lately(cluster)
-    seen = [_seen(instance, rollout) for instance in _instances(cluster)]
+    known = list(_instances(cluster))
+    stands = stands_of(known)
+    seen = [_seen(instance, rollout, stands.get(instance.pk)) for instance in known]
     hindrance = _hindrance(caller, cluster, rollout)
     owing = debts.sentences(cluster_ids=[cluster.pk])
     instances = [_instance(one, hindrance, owing.get(one.instance.pk, "")) for one in seen]
@@ -143,14 +146,16 @@ def _lately(cluster: Cluster) -> Rollout | None:
     return found.filter(state__in=Rollout.ACTIVE).first() or found.exclude(finished_at=None).first()
 
 
-def _seen(instance: PgpoolInstance, rollout: Rollout | None) -> _Seen:
+def _seen(instance: PgpoolInstance, rollout: Rollout | None, stand: Stand | None) -> _Seen:
     config: InstanceConfig | None = getattr(instance, "config", None)
     if instance.delivery_kind == PgpoolInstance.Delivery.OBSERVE:
         return _Seen(instance, config, State.UNKNOWN, OBSERVED)
     if config is None or config.looked_at is None:
         return _Seen(instance, config, State.LOOKING, "It was not looked at yet.")
-    if rollout is not None and rollout.finished_at is None:
-        return _Seen(instance, config, State.LOOKING, f"Rollout {rollout.pk}{_UNDER_WAY}")
+    if stand is not None and not stand.is_at_rest:
+        return _Seen(instance, config, State.LOOKING, f"Rollout {stand.rollout_id}{_BEING_WRITTEN}")
+    if stand is not None and stand.done_at is not None and stand.done_at > config.looked_at:
+        return _Seen(instance, config, State.LOOKING, f"Rollout {stand.rollout_id} was there since the latest look.")
     if rollout is not None and rollout.finished_at is not None and rollout.finished_at > config.looked_at:
         return _Seen(instance, config, State.LOOKING, f"Rollout {rollout.pk} has just ended.")
     return _Seen(instance, config, config.state, config.reason if config.state == State.UNKNOWN else "")
@@ -249,8 +254,9 @@ def _sentence(state: str, seen: Sequence[_Seen]) -> str:
         return "The files of this cluster are not looked at: observe only."
     if state == State.UNKNOWN:
         return f"{listed([one.instance.name for one in seen if one.state == State.UNKNOWN])} cannot be compared."
-    if state == State.LOOKING and all(one.reason.endswith(_UNDER_WAY) for one in seen):
-        return "Files are not looked at while a rollout is under way."
+    if state == State.LOOKING and (written := [one for one in seen if one.reason.endswith(_BEING_WRITTEN)]):
+        names = listed([one.instance.name for one in written])
+        return f"{names} {'is' if len(written) == 1 else 'are'} being rolled out to, and looked at afterwards."
     if state == State.LOOKING:
         return "Every pgpool is about to be looked at."
     return "Every pgpool's file and what it runs are as verified."
