@@ -1,14 +1,16 @@
 /**
  * The page's one websocket. Pushed points and facts become events on <body>: `series-points`, `series-gap`, and one
  * named as the fact (`sampled`, `rollout`, …), at most every 2 s each, on which htmx refetches fragments.
- * While the socket is silent the facts are fired every 10 s, so that the page goes on without it.
+ * While the socket is silent the facts are fired every 10 s, so that the page goes on without it. What does not come
+ * again by itself is fired once when the socket is first heard: it may have happened since the page was written.
  */
 import { backoffS, liveState, type LiveState, SequenceWatch, SILENT_AFTER_S } from "./live_state";
 import { type FactMessage, isPoints, type PointsMessage, readMessage } from "./wire";
 
 const FACT_INTERVAL_MS = 2000;
 const FALLBACK_INTERVAL_MS = 10_000;
-const FALLBACK_FACTS = ["sampled", "rollout", "event", "fleet-changed", "writes"] as const;
+const RARE_FACTS = ["rollout", "event", "fleet-changed", "writes"] as const;
+const FALLBACK_FACTS = ["sampled", ...RARE_FACTS] as const;
 /** Sent by the server so that a page can tell silence from a dead connection. */
 const HEARTBEAT = "heartbeat";
 /** Sent when this page was too slow and messages for it were dropped. */
@@ -37,6 +39,7 @@ export class LiveConnection {
   private readonly facts = new Map<string, { firedMs: number; timer: ReturnType<typeof setTimeout> | null }>();
   private socket: LiveSocket | null = null;
   private isOpen = false;
+  private isFollowing = false;
   private hasHeard = false;
   private attempt = 0;
   private heardMs = Date.now();
@@ -90,6 +93,7 @@ export class LiveConnection {
     if (socket !== this.socket) return;
     this.socket = null;
     this.isOpen = false;
+    this.isFollowing = false;
     if (REFUSALS.includes(code)) this.attempt = Math.max(this.attempt, ATTEMPTS_AFTER_REFUSAL);
     setTimeout(() => this.connect(), backoffS(this.attempt, this.surroundings.random()) * 1000);
     this.attempt += 1;
@@ -101,11 +105,19 @@ export class LiveConnection {
     this.heardMs = Date.now();
     this.hasHeard = true;
     this.attempt = 0;
+    this.catchUp();
     if (!isPoints(message) && message.fact === HEARTBEAT) return;
     this.factMs = Date.now();
     if (!isPoints(message) && message.fact === GAP) this.surroundings.dispatch("series-gap", message.topic);
     else if (isPoints(message)) this.receivedPoints(message);
     else this.receivedFact(message);
+  }
+
+  /** An open socket is not yet subscribed; one that speaks is. */
+  private catchUp(): void {
+    if (this.isFollowing) return;
+    this.isFollowing = true;
+    RARE_FACTS.forEach((fact) => this.announce(fact, null));
   }
 
   private receivedPoints(message: PointsMessage): void {

@@ -53,6 +53,9 @@ class FakeSocket implements LiveSocket {
   }
 }
 
+const CAUGHT_UP = ["rollout", "event", "fleet-changed", "writes"];
+const heartbeat = { topic: "live", fact: "heartbeat" };
+
 describe("the connection", () => {
   let sockets: FakeSocket[];
   let events: string[];
@@ -75,6 +78,8 @@ describe("the connection", () => {
     });
     connection.start();
     sockets[0]?.onopen?.();
+    sockets[0]?.say(heartbeat);
+    events = events.filter((name) => !CAUGHT_UP.includes(name));
   });
 
   afterEach(() => {
@@ -121,6 +126,19 @@ describe("the connection", () => {
 
     expect(events).toEqual(["series-points", "series-gap"]);
     expect(connection.state()).toBe("live");
+  });
+
+  test("what happened before anybody listened is asked for once, as soon as the server is heard", () => {
+    sockets[0]?.close();
+    vi.advanceTimersByTime(1500);
+    sockets[1]?.onopen?.();
+    expect(events.filter((name) => CAUGHT_UP.includes(name))).toEqual([]);
+
+    vi.advanceTimersByTime(2000);
+    sockets[1]?.say(heartbeat);
+    sockets[1]?.say(heartbeat);
+
+    expect(events.filter((name) => CAUGHT_UP.includes(name))).toEqual(CAUGHT_UP);
   });
 
   test("without facts the page asks every 10 s, even when the server is heard", () => {
