@@ -121,6 +121,14 @@ class Product:
         except psycopg.OperationalError:
             return ()
 
+    def shown_parameter(self, name: str, parameter: str) -> str:
+        """By the pgpool itself, in a new session; with its unit, as in "7s"."""
+        pgpool = next(one for one in self.lab.plan.pgpools if one.name == name)
+        with self.lab.pgpools.connect(pgpool) as connection:
+            row = connection.execute(f"PGPOOL SHOW {parameter}").fetchone()  # type: ignore[arg-type,unused-ignore]
+        assert row is not None
+        return str(row[0])
+
     def conf(self, name: str) -> Path:
         return Path(next(one.conf for one in self.lab.plan.pgpools if one.name == name))
 
@@ -233,10 +241,18 @@ class Product:
         restart = self.get(f"{orders}/restarts/")["restart"]
         if restart is not None:
             self.ask(f"{orders}/restarts/{restart['id']}/cancel/", method="POST", body={})
+        drain = self._operation()
+        if drain is not None and drain["can_cancel"]:
+            self.ask(f"{orders}/operations/{drain['id']}/cancel/", method="POST", body={})
         owed = self.get(f"{orders}/debts/")["open"]
         for debt in owed:
             self.ask(f"{orders}/debts/{debt['id']}/forgive/", method="POST", body={})
-        return not running and restart is None and not owed
+        return not running and restart is None and drain is None and not owed
+
+    def _operation(self) -> dict[str, Any] | None:
+        """The attach, detach or drain under way."""
+        backends = [self.get(f"clusters/orders/backends/{node_id}/") for node_id in range(len(FIRST_SHARES))]
+        return next((one["operation"] for one in backends if one["operation"] is not None), None)
 
     def _restore_files(self) -> bool:
         changed = [

@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
+from psycopg.rows import TupleRow
 
 from deploy.screenshots import browser as chromium
 from tests.product import Product
 
 PATIENCE_MS = 60_000
+# STABLE as it is, pgpool sends it to a standby, where it fails.
+MARKED_WRONG = "CREATE FUNCTION takes_note() RETURNS void LANGUAGE sql STABLE AS 'CREATE TABLE noted (at int)'"
 COUNT_EVENTS = """
 window.heard = {};
 document.addEventListener("DOMContentLoaded", () => ["sampled", "series-points", "series-gap"].forEach((name) =>
@@ -52,6 +56,24 @@ class Visitor:
         self.page.get_by_label("Email").fill(email)
         self.page.get_by_label("Password").fill(password)
         self.page.get_by_role("button", name="Sign in").click()
+
+    def show_weights(self) -> Page:
+        """The editor once it has read the files, and none of an earlier test's weights is seen any more."""
+        self.product.await_first_weights()
+        page = self.go("~weights/")
+        expect(page.locator("#preview")).to_contain_text("pgpool-1")
+        return page
+
+    def type_percent(self, node_id: int, percent: int) -> None:
+        field = self.page.locator(f".we[data-node-id='{node_id}'] input[name]")
+        field.fill(str(percent))
+        field.press("Tab")
+
+    def survey_functions(self, database: str) -> Page:
+        page = self.go("~functions/")
+        page.get_by_label("Database").fill(database)
+        page.get_by_role("button", name="Survey its functions").click()
+        return page
 
     def await_live(self) -> None:
         """Until the page says that it is live."""
@@ -108,6 +130,25 @@ def listen(visitor: Visitor) -> None:
             else None
         ),
     )
+
+
+@pytest.fixture
+def steered(restored: Product) -> Product:
+    """With auto_failback on, pgpool would attach a detached standby by itself."""
+    body = {"parameters": {"auto_failback": "off"}}
+    asked = restored.ask("clusters/orders/parameters/", method="PUT", body=body)
+    assert asked.status == 202, asked
+    restored.await_rollout(asked.content["id"], "verified")
+    return restored
+
+
+@pytest.fixture
+def marked_wrong(restored: Product) -> Iterator[psycopg.Connection[TupleRow]]:
+    """The database shop has a function that writes and is marked STABLE. A session of its owner, on the primary."""
+    with restored.lab.backends.connect(restored.lab.plan.backends[0], "shop") as session:
+        session.execute(MARKED_WRONG)
+        yield session
+        session.execute("DROP FUNCTION takes_note()")
 
 
 @dataclass

@@ -1,19 +1,16 @@
-"""A backend out and in, weights by role, a registry as a file, and the switch that stops all writes, by hand."""
+"""Weights by role, a registry as a file, and the switch that stops all writes, by hand."""
 
-import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 import yaml
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import Visitor
-from tests.product import NAMES, Product, wait_until
+from tests.product import NAMES, Product
 
 pytestmark = pytest.mark.timeout(400)
 
-PG3 = 2
 # As the tick stores it that sees a promotion.
 A_PROPOSAL = """
 from django.utils import timezone
@@ -21,48 +18,6 @@ from apps.clusters.models import Cluster, RoleProposal
 orders = Cluster.objects.get(slug="orders")
 RoleProposal.objects.create(cluster=orders, at=timezone.now(), primary_node_id=0, previous_node_id=1)
 """
-
-
-@pytest.fixture
-def steered(restored: Product) -> Iterator[Product]:
-    """With auto_failback on, pgpool would attach a detached standby by itself."""
-    for pgpool in restored.lab.plan.pgpools:
-        conf = Path(pgpool.conf)
-        restored.lab.account.file(conf, conf.read_text("utf-8").replace("auto_failback = on", "auto_failback = off"))
-        restored.lab.pgpools.reload(pgpool)
-    yield restored
-    for pgpool in restored.lab.plan.pgpools:
-        restored.lab.account.file(Path(pgpool.conf), restored.first_files[Path(pgpool.conf)])
-        restored.lab.pgpools.reload(pgpool)
-
-
-def test_a_backend_is_detached_and_attached_again_after_its_risk_was_said(
-    steered: Product, visit: Callable[..., Visitor]
-) -> None:
-    page = visit().go(f"~backends/{PG3}/")
-
-    page.get_by_role("link", name="Detach at once").click()
-    expect(page.get_by_text("Detach pg3 at once?")).to_be_visible()
-    expect(page.locator(".risks")).to_contain_text("session")
-    assert "down" not in statuses(steered)
-    page.get_by_label("Why").fill("new disk")
-    page.get_by_role("button", name="Detach pg3").click()
-
-    expect(page.get_by_role("row", name=re.compile("Detach #"))).to_contain_text("Done")
-    expect(page.get_by_text("pg3 is down at every pgpool.")).to_be_visible()
-    expect(page.get_by_role("cell", name="new disk")).to_be_visible()
-    assert statuses(steered) == {"down"}
-
-    page.get_by_role("link", name="Attach", exact=True).click()
-    expect(page.get_by_text("Attach pg3?")).to_be_visible()
-    page.get_by_role("button", name="Attach pg3").click()
-
-    expect(page.get_by_role("row", name=re.compile("Attach #"))).to_contain_text("Done")
-    wait_until(lambda: statuses(steered) <= {"up", "waiting"}, "every pgpool uses pg3 again")
-
-
-def statuses(product: Product) -> set[str]:
-    return {str(product.lab.pgpools.nodes(pgpool)[PG3]["status"]) for pgpool in product.lab.plan.pgpools}
 
 
 def test_weights_by_role_are_wanted_proposed_and_rolled_out(restored: Product, visit: Callable[..., Visitor]) -> None:

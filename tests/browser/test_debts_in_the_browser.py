@@ -25,8 +25,7 @@ def roll_out_past_it(product: Product, visitor: Visitor) -> Page:
     """By the form of the weights: somebody is to be asked when pgpool-3 returns."""
     page = visitor.go("~weights/")
     expect(page.locator("#preview")).to_contain_text("pgpool-1")
-    page.locator(".we[data-node-id='1'] input[name]").fill("25")
-    page.locator(".we[data-node-id='1'] input[name]").press("Tab")
+    visitor.type_percent(1, 25)
     page.get_by_text("How to roll out").click()
     page.get_by_label("A pgpool that cannot be reached").select_option("ask")
     page.get_by_role("button", name="Start rollout").click()

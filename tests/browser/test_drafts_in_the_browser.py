@@ -4,30 +4,25 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Visitor
 from tests.product import NAMES, Product
 
 pytestmark = pytest.mark.timeout(400)
 
-# STABLE as it is, pgpool sends it to a standby, where it fails.
-MARKED_WRONG = "CREATE FUNCTION takes_note() RETURNS void LANGUAGE sql STABLE AS 'CREATE TABLE noted (at int)'"
 NARROW = {"viewport": {"width": 390, "height": 844}}
 
 
 @pytest.fixture
 def gathered(restored: Product) -> Iterator[Product]:
-    """Nothing is drafted, and the database shop has a function that is marked wrongly."""
+    """Nothing is drafted."""
     restored.ask("clusters/orders/draft/", method="DELETE")
-    backends = restored.lab.backends
-    with backends.connect(restored.lab.plan.backends[0], "shop") as session:
-        session.execute(MARKED_WRONG)
-        yield restored
-        session.execute("DROP FUNCTION takes_note()")
+    yield restored
     restored.ask("clusters/orders/draft/", method="DELETE")
 
 
+@pytest.mark.usefixtures("marked_wrong")
 def test_a_draft_is_gathered_on_three_pages_and_rolled_out(gathered: Product, visit: Callable[..., Visitor]) -> None:
     visitor = visit()
     draft_a_parameter(visitor)
@@ -85,9 +80,7 @@ def draft_a_parameter(visitor: Visitor) -> None:
 
 
 def draft_functions(visitor: Visitor) -> None:
-    page: Page = visitor.go("~functions/")
-    page.get_by_label("Database").fill("shop")
-    page.get_by_role("button", name="Survey its functions").click()
+    page = visitor.survey_functions("shop")
     expect(page.get_by_text("Writes, and is sent to standbys")).to_be_visible()
     page.get_by_role("button", name="Add to my draft").click()
     expect(page.locator("[id=parameter-write_function_list]")).to_contain_text("every pgpool")

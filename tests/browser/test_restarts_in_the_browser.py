@@ -32,14 +32,6 @@ def waiting(restored: Product) -> Iterator[Product]:
     wait_until(lambda: not restored.get("clusters/orders/restarts/")["waiting"], "nothing waits for a restart")
 
 
-def max_pool(product: Product, name: str) -> str:
-    pgpool = next(one for one in product.lab.plan.pgpools if one.name == name)
-    with product.lab.pgpools.connect(pgpool) as connection:
-        row = connection.execute("PGPOOL SHOW max_pool").fetchone()
-    assert row is not None
-    return str(row[0])
-
-
 def test_pgpools_that_wait_are_restarted_one_after_the_other(waiting: Product, visit: Callable[..., Visitor]) -> None:
     page = visit().go("~restarts/")
     expect(page.get_by_role("heading", name="pgpool-2, pgpool-3 wait for a restart.")).to_be_visible()
@@ -50,7 +42,7 @@ def test_pgpools_that_wait_are_restarted_one_after_the_other(waiting: Product, v
     expect(page.locator(".risks")).to_contain_text("The other pgpools serve meanwhile.")
     expect(page.get_by_label("pgpool-1")).not_to_be_checked()
     assert waiting.get("clusters/orders/restarts/")["restart"] is None
-    assert [max_pool(waiting, name) for name in WAITING] == ["1", "1"]
+    assert [waiting.shown_parameter(name, "max_pool") for name in WAITING] == ["1", "1"]
     page.get_by_label("Why").fill("two per child")
     page.get_by_role("button", name="Restart one after another").click()
 
@@ -63,4 +55,4 @@ def test_pgpools_that_wait_are_restarted_one_after_the_other(waiting: Product, v
     expect(page.get_by_role("heading", name="No pgpool waits for a restart.")).to_be_visible()
     expect(done).to_have_count(2)
     expect(done.first).to_contain_text("max_pool is 2")
-    assert [max_pool(waiting, name) for name in (*WAITING, "pgpool-1")] == ["2", "2", "1"]
+    assert [waiting.shown_parameter(name, "max_pool") for name in (*WAITING, "pgpool-1")] == ["2", "2", "1"]

@@ -24,15 +24,8 @@ def slide(page: Page, node_id: int, percent: float) -> None:
     row(page, node_id).locator("input[type=range]").fill(f"{percent}")
 
 
-def show_editor(visitor: Visitor) -> Page:
-    visitor.product.await_first_weights()
-    page = visitor.go("~weights/")
-    expect(page.locator("#preview")).to_contain_text("pgpool-1")
-    return page
-
-
 def test_sliders_always_add_up_respect_locks_and_presets(visit: Callable[..., Visitor]) -> None:
-    page = show_editor(visit())
+    page = visit().show_weights()
     assert percents(page) == [0, 50, 50]
 
     slide(page, 1, 20)
@@ -60,7 +53,7 @@ def test_sliders_always_add_up_respect_locks_and_presets(visit: Callable[..., Vi
 def test_moved_weights_are_shown_as_a_diff_rolled_out_verified_followed_and_taken_back(
     restored: Product, visit: Callable[..., Visitor]
 ) -> None:
-    page = show_editor(visit())
+    page = visit().show_weights()
     slide(page, 1, 0)
     assert percents(page)[1] == 0
     page.get_by_role("button", name="Standbys only").click()
@@ -107,7 +100,7 @@ def test_a_file_edited_by_hand_stops_the_change_until_it_is_taken_as_it_is(
     restored.change_weights(FIRST_WEIGHTS)
     visitor = visit()
     visitor.expects("409")
-    page = show_editor(visitor)
+    page = visitor.show_weights()
     restored.edit_by_hand("pgpool-3", "log_disconnections = on")
 
     slide(page, 1, 40)
