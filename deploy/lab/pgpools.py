@@ -134,6 +134,9 @@ class Pgpools:
     def attach(self, pgpool: Pgpool, node_id: int) -> None:
         self._pcp("pcp_attach_node", pgpool, "-n", str(node_id))
 
+    def detach(self, pgpool: Pgpool, node_id: int) -> None:
+        self._pcp("pcp_detach_node", pgpool, "-n", str(node_id))
+
     def reload(self, pgpool: Pgpool) -> None:
         self._pcp("pcp_reload_config", pgpool)
 
