@@ -77,7 +77,11 @@ TEMPLATES: list[dict[str, Any]] = [
                 "controlplane.context.frame",
                 "apps.clusters.context.frame",
             ],
-            "builtins": ["controlplane.templatetags.figures", "controlplane.templatetags.controls"],
+            "builtins": [
+                "controlplane.templatetags.figures",
+                "controlplane.templatetags.controls",
+                "controlplane.templatetags.words",
+            ],
         },
     }
 ]

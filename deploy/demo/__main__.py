@@ -15,13 +15,13 @@ from deploy.demo.place import DEFAULT_ROOT, MARK, Place
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def show(announcement: Mapping[str, Any]) -> None:
+def show(announcement: Mapping[str, Any], where: Place) -> None:
     print(
         f"\nLifeguard is at  {announcement['url']}\n"
         f"  user           {announcement['email']}\n"
         f"  password       {announcement['password']}\n"
         f"  or, once       {announcement['sign_in_url']}\n"
-        f"  API token      in .lifeguard/demo.json",
+        f"  API token      in {where.announcement}",
         flush=True,
     )
 
@@ -31,7 +31,7 @@ def run(where: Place) -> int:
     begun = time.monotonic()
     stack.refuse_to_move(where)
     try:
-        show(stack.up(where))
+        show(stack.up(where), where)
         print(
             f"\nReady after {time.monotonic() - begun:.0f} s. Ctrl-C stops everything; what it knows is kept.",
             flush=True,
@@ -51,8 +51,9 @@ def run(where: Place) -> int:
 def up(where: Place) -> int:
     begun = time.monotonic()
     stack.refuse_to_move(where)
-    show(stack.up(where))
-    print(f"\nReady after {time.monotonic() - begun:.0f} s. Stop it with: make down", flush=True)
+    show(stack.up(where), where)
+    stop = "make down" if where.root == DEFAULT_ROOT else f"python -m deploy.demo --root {where.root} down"
+    print(f"\nReady after {time.monotonic() - begun:.0f} s. Stop it with: {stop}", flush=True)
     return 0
 
 

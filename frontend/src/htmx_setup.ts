@@ -40,8 +40,11 @@ function showProblem(event: Event, status: number | null): void {
   // 422 is the form again with its errors, 409 says what stands in the way.
   if (status === 422 || status === 409 || action === undefined || !(event.target instanceof HTMLElement)) return;
   const path = new URL(action, location.href).pathname;
-  event.target.dataset["problem"] = status === null ? `No answer from ${path}` : `No answer from ${path} (${status})`;
-  console.error(event.target.dataset["problem"]);
+  event.target.dataset["problem"] =
+    status === null
+      ? "No answer from Lifeguard; what stands here is as it was."
+      : `Lifeguard could not answer (${status}); what stands here is as it was.`;
+  console.error(path, status);
 }
 
 function clearProblem(event: Event): void {

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from apps.clusters.control import writes_switch
 from apps.clusters.models import BackendOperation
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import NOW, Scene, scene
@@ -212,3 +213,14 @@ def test_a_drain_that_waits_is_shown_with_its_sessions_and_can_be_ended(acme: Sc
     ended = client.post(f"/o/acme/clusters/orders/operations/{operation.pk}/cancel/")
     assert (ended.status_code, ended["Location"]) == (303, PAGE)
     assert "gives the weights back." in client.get(PAGE).content.decode()
+
+
+def test_nothing_is_offered_while_writes_are_stopped(acme: Scene) -> None:
+    operator = browser("operator")
+    assert "Detach at once" in operator.get(PAGE).content.decode()
+    writes_switch.stop(caller=acme.caller, reason="storage", now=NOW)
+
+    page = operator.get(PAGE).content.decode()
+
+    assert "Writes are stopped, so nothing is attached or detached." in page
+    assert ("Detach at once" in page, f"{PAGE}drain/" in page) == (False, False)

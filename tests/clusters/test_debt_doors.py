@@ -55,7 +55,9 @@ def test_the_pages_show_who_owes_what(acme: Scene) -> None:
     assert "Give it to pgpool-2" in overview
     assert "owes a revision" in overview
     assert "Owes it" in operator.get(f"/o/acme/rollouts/{rollout.pk}/").content.decode()
-    assert said in operator.get(f"{PAGES}drift/").content.decode()
+    drift = operator.get(f"{PAGES}drift/").content.decode()
+    assert said in drift
+    assert "Give it to pgpool-2" in drift
     [row] = fleet(organisation=acme.cluster.organisation, now=timezone.now())["rows"]
     assert (row["word"], row["reason"][: len(said)]) == ("Owes a revision", said)
     assert "Let it go" not in browser("viewer").get(PAGES).content.decode()

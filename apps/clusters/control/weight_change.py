@@ -45,11 +45,15 @@ class BaseChanged(Exception):
 
 
 class PreviewLine(TypedDict):
-    """A line of a diff, secrets masked. number: in the new file; in the old one for a line that goes."""
+    """A line of a diff, secrets masked. number: in the new file; in the old one for a line that goes.
+
+    is_after_gap: lines before it are left out, since they do not change.
+    """
 
     sign: str
     number: int | None
     text: str
+    is_after_gap: bool
 
 
 class InstancePreview(TypedDict):
@@ -103,7 +107,10 @@ def _preview(config: LiveConfig, wanted: Wanted | None) -> InstancePreview:
 def preview_lines(before: str, after: str) -> list[PreviewLine]:
     """The diff of two texts of a pgpool.conf as people are shown it."""
     lines = pgpool_conf.line_diff(before, after)
-    return [{"sign": line.sign, "number": line.new_no or line.old_no, "text": line.text} for line in lines]
+    return [
+        {"sign": each.sign, "number": each.new_no or each.old_no, "text": each.text, "is_after_gap": each.is_after_gap}
+        for each in lines
+    ]
 
 
 def changed_lines(lines: Sequence[PreviewLine]) -> int:

@@ -33,7 +33,9 @@ class SeenPgpool:
 
 @dataclass(frozen=True)
 class Value:
-    """One parameter at one pgpool. file: None where no line names it. effective: that, else the default.
+    """One parameter at one pgpool. file: None where no line names it. effective: that, else what holds without a line.
+
+    is_default: it is what holds without a line: the default, or for a numbered name the value of the one for all.
 
     is_waiting: the pgpool runs another value than its file says; None where one of both is not known.
     """
@@ -121,11 +123,21 @@ def _row(name: str, group: str, seen: Sequence[SeenPgpool]) -> Row:
 def _value(name: str, parameter: Parameter | None, seen: SeenPgpool) -> Value:
     in_file = None if seen.file is None else seen.file.get(name)
     running = seen.running.get(name)
-    default = parameter.default if parameter is not None else None
+    default = _without_a_line(name, parameter, seen)
     in_force = default if in_file is None else in_file
     effective = running if seen.file is None else in_force
     is_default = effective is None or (parameter is not None and same_value(parameter, effective, default))
     return Value(seen.name, in_file, running, effective, is_default, _is_waiting(name, parameter, in_file, running))
+
+
+def _without_a_line(name: str, parameter: Parameter | None, seen: SeenPgpool) -> str | None:
+    """The default; of health_check_period0 what health_check_period says, from which pgpool takes it."""
+    bare = name.rstrip("0123456789")
+    for_all = seen.catalogue.find(bare) if parameter is not None and bare != name else None
+    if for_all is None:
+        return None if parameter is None else parameter.default
+    said = None if seen.file is None else seen.file.get(bare)
+    return for_all.default if said is None else said
 
 
 def _is_waiting(name: str, parameter: Parameter | None, in_file: str | None, running: str | None) -> bool | None:

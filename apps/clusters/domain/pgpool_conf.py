@@ -6,7 +6,7 @@ of several settings wins, a quoted value ends at the first quote that no backsla
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Literal
 
@@ -166,12 +166,16 @@ class ParameterChange:
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line of a diff; a line number is None in the file that lacks the line."""
+    """One line of a diff; a line number is None in the file that lacks the line.
+
+    is_after_gap: lines that do not change, and are not shown, stand before it.
+    """
 
     sign: Literal[" ", "+", "-"]
     old_no: int | None
     new_no: int | None
     text: str
+    is_after_gap: bool = False
 
 
 def parse(text: str) -> PgpoolConf:
@@ -213,8 +217,11 @@ def changed_names(before: str, after: str) -> set[str]:
 def line_diff(before: str, after: str) -> tuple[DiffLine, ...]:
     """Changed lines with a little context. Secrets are masked after comparing, so that their change still shows."""
     old, new = _lines(before), _lines(after)
-    groups = SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT_LINES)
-    return tuple(line for group in groups for opcode in group for line in _diff_lines(opcode, old, new))
+    found: list[DiffLine] = []
+    for group in SequenceMatcher(None, old, new, autojunk=False).get_grouped_opcodes(CONTEXT_LINES):
+        lines = [line for opcode in group for line in _diff_lines(opcode, old, new)]
+        found += [replace(lines[0], is_after_gap=bool(found)), *lines[1:]]
+    return tuple(found)
 
 
 def _setting(key: _Token, tokens: Iterator[_Token], text: str) -> Setting:

@@ -95,7 +95,7 @@ def _reading(latest: FunctionSurvey | None, databases: list[DatabaseReading]) ->
     if latest is None:
         return "Not read yet: nobody has asked for a survey."
     if latest.state == State.FAILED:
-        return f"Not read yet: {latest.database} could not be read. {latest.error}"
+        return f"Not read yet: {latest.database} could not be read."
     return f"Not read yet: a worker is about to read {latest.database}."
 
 

@@ -101,13 +101,25 @@ def revision_detail(*, revision: ConfigRevision) -> RevisionDetail:
 def rollout_diffs(*, rollout: Rollout, is_back: bool = False) -> list[FileDiff]:
     """What the rollout carries to each pgpool against what was found there; is_back: what rolling it back would.
 
-    Without those that it passed by, where nothing of it stands.
+    Without those that owe it. Once it has ended, without those where nothing was written, unless that is all of them.
     """
     if is_back:
         files = [step.file for step in _steps(rollout) if debts.is_taken_back(step)]
         return [file_diff(file.instance_name, file.text, file.base_text) for file in files]
     steps = [step for step in _steps(rollout) if step.state != RolloutStep.State.OWED]
-    return [_carried_diff(step.file) for step in steps]
+    return [_carried_diff(step.file) for step in [step for step in steps if not _is_passed_by(step)] or steps]
+
+
+def passed_by(*, rollout: Rollout) -> list[str]:
+    """The pgpools on which a rollout that has ended wrote nothing, by name; those that owe it are told elsewhere."""
+    return [step.instance_name for step in _steps(rollout) if _is_passed_by(step)]
+
+
+def _is_passed_by(step: RolloutStep) -> bool:
+    # An adoption shows what was edited by hand, which it writes nowhere.
+    if step.rollout.revision.origin == ConfigRevision.Origin.ADOPTED:
+        return False
+    return step.written_at is None and step.state in {RolloutStep.State.SKIPPED, RolloutStep.State.FAILED}
 
 
 def owed_diffs(*, rollout: Rollout) -> list[OwedDiff]:

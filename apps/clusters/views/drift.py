@@ -19,6 +19,7 @@ from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Absent, Plan, PlanErr
 from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Cluster, Rollout
 from apps.clusters.queries import lookup
+from apps.clusters.queries.debts import open_debts
 from apps.clusters.queries.drift import DriftAnswer, drift_answer, drift_diffs
 from apps.clusters.views.detail import cluster_context
 
@@ -55,7 +56,8 @@ def drift_revert(request: HttpRequest, caller: Caller, slug: str) -> HttpRespons
 def _shown(request: HttpRequest, caller: Caller, slug: str, template: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     found = drift_answer(caller=caller, cluster=cluster)
-    return render(request, template, {**cluster_context(caller, cluster, "drift"), "drift": found})
+    context = {**cluster_context(caller, cluster, "drift"), "drift": found, "debts": open_debts(cluster=cluster)}
+    return render(request, template, context)
 
 
 def _confirmed(request: HttpRequest, caller: Caller, slug: str, story: Story, *, is_revert: bool) -> HttpResponse:

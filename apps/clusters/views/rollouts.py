@@ -15,11 +15,12 @@ from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.clusters.control import rollout_holds, rollouts, weight_change
 from apps.clusters.domain.rollout_waves import PlanError
+from apps.clusters.domain.routing_words import listed
 from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Rollout
 from apps.clusters.queries import lookup
 from apps.clusters.queries.receipts import receipts_answer
-from apps.clusters.queries.revision_history import owed_diffs, rollout_diffs
+from apps.clusters.queries.revision_history import owed_diffs, passed_by, rollout_diffs
 from apps.clusters.queries.rollout_reads import reads_groups
 from apps.clusters.queries.rollout_words import adoption_words
 from apps.clusters.queries.rollouts import organisation_rollouts, rollout_answer
@@ -40,9 +41,11 @@ def rollout_list(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page()
 def rollout_detail(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     rollout = lookup.rollout_of(caller=caller, pk=pk)
-    owed = owed_diffs(rollout=rollout)
+    owed, unwritten, diffs = owed_diffs(rollout=rollout), passed_by(rollout=rollout), rollout_diffs(rollout=rollout)
     shown = {
-        "diffs": rollout_diffs(rollout=rollout),
+        "diffs": diffs,
+        "unwritten": listed(unwritten),
+        "is_unwritten": bool(diffs) and {each["instance"] for each in diffs} <= set(unwritten),
         "owed_diffs": owed,
         **adoption_words(rollout),
         "is_owed": any(each["debt"] is None or each["debt"]["state"] == "open" for each in owed),

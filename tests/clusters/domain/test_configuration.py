@@ -1,5 +1,7 @@
 """The configuration of several pgpools side by side, row by row."""
 
+from dataclasses import replace
+
 import pytest
 
 from apps.clusters.domain.configuration import Row, SeenPgpool, rows, titles
@@ -30,6 +32,17 @@ def test_numbered_parameters_that_somebody_names_have_rows_too() -> None:
 
     assert names.index("health_check_period") + 1 == names.index("health_check_period0")
     assert {"health_check_period1", "hostname0"} <= set(names)
+
+
+def test_a_backend_without_a_line_of_its_own_takes_what_is_set_for_all() -> None:
+    seen = pgpool("a", health_check_period="2", health_check_user1="own", running={"health_check_period0": "2"})
+    seen = replace(seen, running={**seen.running, "health_check_user0": "", "health_check_timeout0": "20"})
+
+    assert found(seen, name="health_check_period0").values[0].effective == "2"
+    assert not found(seen, name="health_check_period0").is_changed
+    assert found(seen, name="health_check_user1").values[0].effective == "own"
+    assert found(seen, name="health_check_user1").is_changed
+    assert found(seen, name="health_check_timeout0").values[0].effective == "20"
 
 
 def test_values_that_mean_the_same_do_not_differ() -> None:

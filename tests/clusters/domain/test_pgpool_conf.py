@@ -177,6 +177,15 @@ def test_the_semantic_diff_names_values_and_hides_secrets() -> None:
     )
 
 
+def test_the_line_diff_marks_where_lines_are_left_out() -> None:
+    before = "".join(f"p{number} = {number}\n" for number in range(30))
+
+    lines = pgpool_conf.line_diff(before, before.replace("p5 = 5", "p5 = 6").replace("p20 = 20", "p20 = 21"))
+
+    assert [line.text for line in lines if line.is_after_gap] == ["p17 = 17"]
+    assert lines[0].text == "p2 = 2"
+
+
 def test_the_line_diff_shows_changes_with_some_context() -> None:
     before = "".join(f"p{number} = {number}\n" for number in range(1, 21))
 
