@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import time
@@ -18,6 +19,7 @@ from apps.clusters.outside.delivery import (
     FileUnreadable,
     ReloadFailed,
     WriteFailed,
+    ssh,
     ssh_session,
 )
 from apps.clusters.outside.delivery.outcomes import sha256_of
@@ -294,3 +296,48 @@ def test_a_restart_of_another_file_is_refused(sshd: SshHost, conf: Path, install
 
     with pytest.raises(RestartNotBegun, match="not among the files of the forced command"):
         SshFile(sshd.account, "/etc/other.conf").restart()
+
+
+# What a name resolves to beside 127.0.0.1, where the sshd listens -> where in the order.
+ADDRESSES = {"refused first": ("::1", "127.0.0.1"), "refused last": ("127.0.0.1", "::1")}
+
+
+@pytest.fixture
+def named(file: SshFile, conf: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., SshFile]:
+    """The same file at a host whose name has these addresses."""
+
+    def at(*addresses: str) -> SshFile:
+        async def resolved(host: str, port: int, *, deadline_s: float) -> tuple[str, ...]:
+            return addresses
+
+        monkeypatch.setattr(ssh_session, "resolve", resolved)
+        return SshFile(replace(file.account, host="pgpool.example"), str(conf))
+
+    return at
+
+
+@pytest.mark.parametrize("case", ADDRESSES)
+def test_every_address_of_a_name_is_tried_in_turn(case: str, named: Callable[..., SshFile]) -> None:
+    assert named(*ADDRESSES[case]).read().text == TEXT
+
+
+def test_an_address_that_is_silent_has_its_share_of_the_time_only(
+    named: Callable[..., SshFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh_session, "CONNECT_DEADLINE_S", 10.0)
+    monkeypatch.setattr(ssh, "READ_DEADLINE_S", 20.0)
+    with socket.create_server(("127.0.0.2", named("127.0.0.1").account.port)):  # takes the connection, and says nothing
+        assert named("127.0.0.2", "127.0.0.1").read().text == TEXT
+
+
+def test_all_addresses_that_fail_are_named_and_another_host_key_ends_the_search(
+    named: Callable[..., SshFile], conf: Path
+) -> None:
+    with pytest.raises(FileUnreadable) as caught:
+        named("::1", "127.0.0.3").read()
+    for told in ("at none of its addresses", "::1: ", "127.0.0.3: "):
+        assert told in str(caught.value)
+
+    first = named("127.0.0.1", "::1")
+    with pytest.raises(FileUnreadable, match="another host key"):
+        SshFile(replace(first.account, host_key=new_key("another host").public), str(conf)).read()

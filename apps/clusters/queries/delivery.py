@@ -8,8 +8,9 @@ from django.http import Http404
 from apps.accounts.models import Organisation
 from apps.clusters.domain import pgpool_conf
 from apps.clusters.models import PgpoolInstance, PublishedFile, SshKey
+from apps.clusters.outside.delivery import ssh_agent
 from apps.clusters.outside.delivery.ssh_keys import fingerprint
-from apps.clusters.registry.ssh_accounts import authorized_line, key_of
+from apps.clusters.registry.ssh_accounts import agent_of, authorized_line, key_of
 
 EXAMPLE_PATH = "/etc/pgpool2/pgpool.conf"
 
@@ -23,14 +24,34 @@ class PublishedAnswer(TypedDict):
     text: str
 
 
+class AgentKey(TypedDict):
+    """authorized_keys: its line for the account on a host."""
+
+    public_key: str
+    fingerprint: str
+    authorized_keys: str
+
+
+class AgentAnswer(TypedDict):
+    """The ssh-agent that signs. trouble: why its keys are not known here; empty where they are."""
+
+    keys: list[AgentKey]
+    trouble: str
+
+
 class SshKeyAnswer(TypedDict):
-    """authorized_keys: the line for the account on a host. is_own: given by an admin, not made here."""
+    """public_key, fingerprint, is_own (given by an admin, not made here), created_at: of the stored key.
+
+    agent: where one signs; the stored key is offered to no host then. authorized_keys: lines for the account on a host,
+    one for each key that is offered.
+    """
 
     public_key: str
     fingerprint: str
     authorized_keys: str
     is_own: bool
     created_at: datetime
+    agent: AgentAnswer | None
 
 
 def published_file(*, instance: PgpoolInstance) -> PublishedFile:
@@ -52,10 +73,29 @@ def published_answer(*, instance: PgpoolInstance) -> PublishedAnswer:
 
 def ssh_key_answer(*, organisation: Organisation, key: SshKey | None = None) -> SshKeyAnswer:
     key = key or key_of(organisation)
+    path = agent_of(organisation)
+    agent = None if path is None else _agent_answer(path)
+    offered = [authorized_line(key.public_key, EXAMPLE_PATH)]
+    if agent is not None:
+        offered = [each["authorized_keys"] for each in agent["keys"]]
     return {
         "public_key": key.public_key,
         "fingerprint": fingerprint(key.public_key),
-        "authorized_keys": authorized_line(key, EXAMPLE_PATH),
+        "authorized_keys": "\n".join(offered),
         "is_own": key.is_own,
         "created_at": key.created_at,
+        "agent": agent,
     }
+
+
+def _agent_answer(path: str) -> AgentAnswer:
+    found = ssh_agent.look(path)
+    keys: list[AgentKey] = [
+        {
+            "public_key": line,
+            "fingerprint": fingerprint(line),
+            "authorized_keys": authorized_line(line, EXAMPLE_PATH),
+        }
+        for line in found.lines
+    ]
+    return {"keys": keys, "trouble": found.trouble}

@@ -62,9 +62,9 @@ def _comment(organisation: Organisation) -> str:
     return f"lifeguard@{organisation.slug}"
 
 
-def authorized_line(key: SshKey, paths: str) -> str:
+def authorized_line(public_key: str, paths: str) -> str:
     """What stands in authorized_keys of the account on the host, with the script as its forced command."""
-    return f'command="{SCRIPT_PLACE} {paths}",restrict {key.public_key}'
+    return f'command="{SCRIPT_PLACE} {paths}",restrict {public_key}'
 
 
 def account_for(wanted: PgpoolWanted, organisation: Organisation) -> SshAccount:
@@ -77,7 +77,7 @@ def account_for(wanted: PgpoolWanted, organisation: Organisation) -> SshAccount:
         private_key=key_of(organisation).private_key,
         expected=ssh.host_key,
         has_sudo=ssh.has_sudo,
-        agent=_agent(organisation),
+        agent=agent_of(organisation),
     )
 
 
@@ -95,13 +95,13 @@ def ssh_file_of(instance: PgpoolInstance) -> SshFile:
         private_key=key_of(organisation).private_key,
         host_key=instance.ssh_host_key,
         has_sudo=instance.has_sudo,
-        agent=_agent(organisation),
+        agent=agent_of(organisation),
     )
     target = instance.delivery_target or ""
     return SshFile(account, instance.delivery_path, target[target.index("/") :])
 
 
-def _agent(organisation: Organisation) -> str | None:
+def agent_of(organisation: Organisation) -> str | None:
     """The socket of an ssh-agent that the installation lets this organisation use."""
     found = (each for each in settings.SSH_AGENTS if each.organisation in (None, organisation.slug))
     return next((str(each.path) for each in found), None)

@@ -38,7 +38,7 @@ def look_at_all(asked: Sequence[AskedPgpool], organisation: Organisation) -> Map
     if not by_ssh:
         return {}
     accounts = [account_for(each.wanted, organisation) for each in by_ssh]
-    line = authorized_line(key_of(organisation), "{path}")
+    line = authorized_line(key_of(organisation).public_key, "{path}")
     with ThreadPoolExecutor(max_workers=AT_ONCE) as threads:
         looks = threads.map(_look, by_ssh, accounts, [line] * len(by_ssh))
         return {each.field: look for each, look in zip(by_ssh, looks, strict=True)}
@@ -69,7 +69,8 @@ def _look(asked: AskedPgpool, account: SshAccount, line: str) -> SshLook:
 def _unreadable(asked: AskedPgpool, account: SshAccount, error: FileUnreadable, line: str) -> SshLook:
     cause = error.__cause__
     if isinstance(cause, SshFailed):
-        return _failed(asked, account, cause.step, cause.reason, line if cause.step == "ssh_account" else cause.fix)
+        is_for_key = cause.step == "ssh_account" and account.agent is None
+        return _failed(asked, account, cause.step, cause.reason, line if is_for_key else cause.fix)
     return _failed(asked, account, "delivery", str(error))
 
 

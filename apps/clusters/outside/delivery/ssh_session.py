@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from typing import Any, Literal
 import asyncssh
 
 from apps.clusters.outside.delivery.outcomes import LARGEST_FILE_BYTES
+from apps.clusters.outside.delivery.ssh_agent import OfferedKeys
 from apps.clusters.outside.delivery.ssh_keys import fingerprint, public_line
 from apps.clusters.outside.sockets import DeadlinePassed, Unreachable, by_deadline, resolve
 
@@ -31,7 +32,7 @@ SshStep = Literal["ssh_host", "ssh_host_key", "ssh_account", "ssh_script"]
 class SshAccount:
     """host_key: the line that is pinned; without one, expected is the fingerprint that somebody has confirmed.
 
-    agent: the socket of an ssh-agent, which then signs in the place of private_key.
+    agent: the socket of an ssh-agent, which then signs in the place of private_key; no other key is offered.
     """
 
     host: str
@@ -81,23 +82,27 @@ def ask(
 
 
 class _PinnedHost(asyncssh.SSHClient):
-    """Takes one host key only, and remembers which one it was shown."""
+    """Takes one host key only, and remembers which one it was shown. Offers the keys of an agent, if there is one."""
 
-    def __init__(self, expected: str) -> None:
+    def __init__(self, expected: str, offered: OfferedKeys | None) -> None:
         self._expected = expected
         self.presented = ""
+        self.offered = offered
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
         self.presented = public_line(key)
         return bool(self._expected) and key.get_fingerprint() == self._expected
+
+    async def public_key_auth_requested(self) -> list[asyncssh.SSHKeyPair] | None:
+        """Asked whenever no key is left to offer."""
+        return await self.offered.take() if self.offered is not None else None
 
 
 async def _ask(
     account: SshAccount, words: tuple[str, ...], *, deadline_s: float, text: Callable[[], bytes] | None
 ) -> Answer:
     end = time.monotonic() + deadline_s
-    client = _PinnedHost(account.fingerprint)
-    connection = await _connect(account, client, deadline_s=min(CONNECT_DEADLINE_S, deadline_s))
+    connection, host_key = await _connect(account, deadline_s=min(CONNECT_DEADLINE_S, deadline_s))
     try:
         talk = _talk(connection, account, words, text)
         said = await by_deadline(talk, deadline_s=max(end - time.monotonic(), 0.01), cut=connection.abort)
@@ -108,30 +113,94 @@ async def _ask(
         raise SshFailed("ssh_script", f"the connection to {account.place} was lost: {error}") from error
     finally:
         connection.abort()
-    return Answer(said, client.presented)
+    return Answer(said, host_key)
 
 
-async def _connect(account: SshAccount, client: _PinnedHost, *, deadline_s: float) -> asyncssh.SSHClientConnection:
+async def _connect(account: SshAccount, *, deadline_s: float) -> tuple[asyncssh.SSHClientConnection, str]:
+    """(connection, the line of the host's key), at the first address of its name that answers.
+
+    Each address has its share of the time that is left. Another host key, or a refused account, is an answer.
+    """
     end = time.monotonic() + deadline_s
     try:
         addresses = await resolve(account.host, account.port, deadline_s=deadline_s)
-        attempt = asyncssh.connect(addresses[0], account.port, **_options(account, client))
-        return await by_deadline(_awaited(attempt), deadline_s=max(end - time.monotonic(), 0.01))
     except Unreachable as error:
         raise SshFailed("ssh_host", error.reason, error.fix) from error
+    failed: list[_NoAnswer] = []
+    for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
+        share_s = max(end - time.monotonic(), 0.01) / left
+        try:
+            return await _connect_to(account, address, deadline_s=share_s)
+        except _NoAnswer as error:
+            failed.append(error)
+    raise _unreached(account, failed, deadline_s=deadline_s)
+
+
+class _NoAnswer(Exception):
+    """Nothing that speaks SSH answered at this address. reason: empty where it was silent."""
+
+    def __init__(self, address: str, reason: str) -> None:
+        super().__init__(f"{address}: {reason or 'no answer in time'}")
+        self.reason = reason
+
+
+async def _connect_to(
+    account: SshAccount, address: str, *, deadline_s: float
+) -> tuple[asyncssh.SSHClientConnection, str]:
+    """Raises _NoAnswer, where another address may answer, or SshFailed."""
+    offered = OfferedKeys(account.agent) if account.agent is not None else None
+    client = _PinnedHost(account.fingerprint, offered)
+    attempt = asyncssh.connect(address, account.port, **_options(account, client))
+    try:
+        return await by_deadline(_awaited(attempt), deadline_s=deadline_s), client.presented
     except DeadlinePassed as error:
-        reason = f"{account.host}:{account.port} did not answer within {deadline_s:.3g} s"
-        fix = f"Check that a firewall lets this machine reach it, and that sshd is not frozen: ssh -v {account.host}"
-        raise SshFailed("ssh_host", reason, fix) from error
+        if offered is not None and offered.is_asking:
+            raise _agent_failed("does not answer") from error
+        raise _NoAnswer(address, "") from error
     except asyncssh.HostKeyNotVerifiable as error:
         raise _other_host_key(account, client.presented) from error
     except asyncssh.PermissionDenied as error:
-        reason = f"{account.host}:{account.port} does not let {account.username} in with Lifeguard's key"
-        fix = f"Put the line that is shown beside the key into ~{account.username}/.ssh/authorized_keys there."
-        raise SshFailed("ssh_account", reason, fix) from error
+        raise _not_let_in(account, offered) from error
     except (asyncssh.Error, OSError) as error:
-        reason = f"{account.host}:{account.port} cannot be reached: {getattr(error, 'reason', '') or error}"
-        raise SshFailed("ssh_host", reason, "Check that sshd runs and listens there.") from error
+        raise _NoAnswer(address, str(getattr(error, "reason", "") or error)) from error
+    finally:
+        if offered is not None:
+            offered.close()
+
+
+def _unreached(account: SshAccount, failed: Sequence[_NoAnswer], *, deadline_s: float) -> SshFailed:
+    place = f"{account.host}:{account.port}"
+    if len(failed) > 1:
+        told = "; ".join(map(str, failed))
+        return SshFailed(
+            "ssh_host", f"{place} answers at none of its addresses: {told}", "Check that sshd runs and listens there."
+        )
+    [only] = failed
+    if only.reason:
+        return SshFailed(
+            "ssh_host", f"{place} cannot be reached: {only.reason}", "Check that sshd runs and listens there."
+        )
+    fix = f"Check that a firewall lets this machine reach it, and that sshd is not frozen: ssh -v {account.host}"
+    return SshFailed("ssh_host", f"{place} did not answer within {deadline_s:.3g} s", fix)
+
+
+def _not_let_in(account: SshAccount, offered: OfferedKeys | None) -> SshFailed:
+    authorized = f"~{account.username}/.ssh/authorized_keys"
+    refused = f"{account.host}:{account.port} does not let {account.username} in"
+    if offered is None:
+        fix = f"Put the line that is shown beside the key into {authorized} there."
+        return SshFailed("ssh_account", f"{refused} with Lifeguard's key", fix)
+    if offered.trouble:
+        return _agent_failed(offered.trouble)
+    if not offered.count:
+        return _agent_failed("holds no key")
+    fix = f"Put the line of one of its keys, as Settings → SSH key shows them, into {authorized} there."
+    return SshFailed("ssh_account", f"{refused} with a key of Lifeguard's ssh-agent ({offered.count} offered)", fix)
+
+
+def _agent_failed(what: str) -> SshFailed:
+    fix = "Look at LIFEGUARD_SSH_AGENT and at that agent: SSH_AUTH_SOCK=… ssh-add -l, as the worker's account."
+    return SshFailed("ssh_account", f"the ssh-agent that signs for Lifeguard {what}", fix)
 
 
 async def _awaited(attempt: Any) -> asyncssh.SSHClientConnection:
@@ -146,8 +215,9 @@ def _options(account: SshAccount, client: _PinnedHost) -> dict[str, Any]:
         "config": None,
         "username": account.username,
         "known_hosts": ([], [], []),
-        "client_keys": [asyncssh.import_private_key(account.private_key)] if account.agent is None else (),
-        "agent_path": account.agent,
+        # None, and nothing that is merely empty: asyncssh would look for keys in the home of the worker's account.
+        "client_keys": [asyncssh.import_private_key(account.private_key)] if account.agent is None else None,
+        "agent_path": None,
         "agent_forwarding": False,
         "preferred_auth": "publickey",
         "gss_kex": False,
