@@ -18,7 +18,6 @@ from apps.accounts.models import AuditEntry
 from apps.clusters.models import Cluster, PgpoolInstance, PublishedFile
 from apps.clusters.registry.registration import register
 from apps.clusters.registry.registry_export import export_yaml
-from apps.clusters.registry.registry_import import import_clusters
 from controlplane.environment import RestartCommand
 from tests.clusters.registration_scene import SECRET, Scene, pgpools_running
 
@@ -220,9 +219,7 @@ def test_what_is_off_is_refused_with_its_field(acme: Scene, admin: APIClient, ol
     assert exported(admin) == text
 
 
-def test_each_cluster_of_a_file_has_an_outcome_of_its_own(
-    acme: Scene, admin: APIClient, caller: Callable[..., Any]
-) -> None:
+def test_each_cluster_of_a_file_has_an_outcome_of_its_own(acme: Scene, admin: APIClient) -> None:
     text = exported(admin)
     entry = text.partition("clusters:\n")[2]
     none = "- {name: Billing, username: u, password: p, pgpools: [{host: 127.0.0.1, port: 1}]}\n"
@@ -231,11 +228,6 @@ def test_each_cluster_of_a_file_has_an_outcome_of_its_own(
     assert [(each["slug"], each["outcome"]) for each in results] == [
         ("orders", "unchanged"), ("billing", "refused"), ("orders", "refused"), ("", "refused"),
     ]  # fmt: skip
-    late = import_clusters(
-        caller=caller("admin"), entries=[{"slug": "a"}], secrets={}, read=lambda given: acme.wanted(),
-        is_dry_run=False, now=timezone.now(), has_time=lambda: False,
-    )  # fmt: skip
-    assert [each["outcome"] for each in late] == ["untried"]
 
 
 def test_a_file_that_is_no_registry_and_who_may_not_import_are_refused(

@@ -1,6 +1,5 @@
 """REST: what is registered as YAML, out and in."""
 
-import time
 from typing import Any, TypedDict
 
 from django.utils import timezone
@@ -19,9 +18,6 @@ from apps.clusters.domain import registry_yaml
 from apps.clusters.registry.registry_export import export_yaml
 from apps.clusters.registry.registry_import import Imported, import_clusters
 from controlplane.problems import invalid
-
-# Somebody waits for the answer; what is left then is imported by the same file once more.
-PATIENCE_S = 25.0
 
 
 class RegistryAnswer(TypedDict):
@@ -73,7 +69,6 @@ class RegistryView(APIView):
             entries = registry_yaml.load(given["yaml"])
         except registry_yaml.RegistryUnreadable as error:
             invalid(yaml=str(error))
-        end = time.monotonic() + PATIENCE_S
         results = import_clusters(
             caller=caller_of(request),
             entries=entries,
@@ -81,6 +76,5 @@ class RegistryView(APIView):
             read=cluster_wanted,
             is_dry_run=given["dry_run"],
             now=timezone.now(),
-            has_time=lambda: time.monotonic() < end,
         )
         return Response({"dry_run": given["dry_run"], "results": results})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
@@ -13,6 +12,8 @@ from apps.accounts.models import Organisation
 from apps.clusters.domain.show_rows import PoolNode
 from apps.clusters.polling.shows import size_bytes
 from apps.clusters.queries.shared_pgpools import also_watched, watchers
+from apps.clusters.registry import cluster_survey
+from apps.clusters.registry.cluster_survey import Ask, whole_question
 from apps.clusters.registry.cluster_wanted import BackendWanted, ClusterWanted
 from apps.clusters.registry.connection_survey import (
     AskedPgpool,
@@ -20,13 +21,10 @@ from apps.clusters.registry.connection_survey import (
     Question,
     Survey,
     SurveyStep,
-    ask_all,
     direct_address,
-    why_forbidden,
 )
 from apps.clusters.registry.delivery_claims import Claim, claim
 from apps.clusters.registry.delivery_refusals import delivery_errors
-from apps.clusters.registry.ssh_claims import look_at_all
 
 
 class ReportStep(TypedDict):
@@ -113,13 +111,13 @@ def own_database() -> tuple[str, int] | None:
     return None if not host or host.startswith("/") else (host, int(port))
 
 
-def examine(question: Question, *, organisation: Organisation) -> Findings:
-    """Ask everything, look at the files, and gather what stands in the way."""
-    survey = ask_all(question)
+def examine(question: Question, *, organisation: Organisation, ask: Ask = cluster_survey.ask) -> Findings:
+    """Ask everything, look at the files, and gather what stands in the way. ask: where it was asked beforehand."""
+    heard = ask(whole_question(question, organisation=organisation))
+    survey, looks, forbidden = heard.survey, heard.looks, heard.forbidden
     errors: dict[str, str] = {}
     steps: list[SurveyStep] = []
     claims: dict[str, Claim] = {}
-    looks = look_at_all(question.pgpools, organisation)
     for found in survey.pgpools:
         taken = [each.target for each in claims.values() if each.target is not None]
         claimed = claim(found, organisation=organisation, looks=looks, taken=taken)
@@ -129,12 +127,11 @@ def examine(question: Question, *, organisation: Organisation) -> Findings:
         if claimed.error is not None:
             errors[f"{found.asked.field}.delivery.{claimed.field}"] = claimed.error
         claims[found.asked.field] = claimed
-    forbidden = forbidden_hosts(question.backends)
     for step in survey.backend_steps:
         steps.append(step)
         if step.state == "failed" and not forbidden:
             errors["backends"] = f"{step.target}: {step.text}"
-    errors |= _unknown_backends(survey, question.backends) | forbidden
+    errors |= {**_unknown_backends(survey, question.backends), **forbidden}
     errors |= delivery_errors(question.pgpools, organisation=organisation, is_observe_only=question.is_observe_only)
     return Findings(survey, errors, (*steps, *_shared(question.pgpools, organisation)), claims)
 
@@ -149,18 +146,6 @@ def _shared(pgpools: Sequence[AskedPgpool], organisation: Organisation) -> list[
         if others := [each for each in watching.get(place, ()) if each.instance_id not in own]:
             steps.append(SurveyStep(asked.target, "shared", "warning", also_watched(others)))
     return steps
-
-
-def forbidden_hosts(backends: Sequence[BackendWanted]) -> dict[str, str]:
-    """Field of the input -> why this host of a backend is never contacted."""
-
-    given = {f"backends.{position}.host": each.host for position, each in enumerate(backends) if each.host}
-
-    async def reasons() -> list[str | None]:
-        return await asyncio.gather(*map(why_forbidden, given.values()))
-
-    found = zip(given, asyncio.run(reasons()), strict=True)
-    return {field: reason for field, reason in found if reason is not None}
 
 
 def _unknown_backends(survey: Survey, backends: tuple[BackendWanted, ...]) -> dict[str, str]:

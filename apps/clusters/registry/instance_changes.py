@@ -14,7 +14,9 @@ from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters.models import Cluster, PgpoolInstance
+from apps.clusters.registry import cluster_survey
 from apps.clusters.registry.change_plan import known_addresses, pgpool_wanted
+from apps.clusters.registry.cluster_survey import Ask
 from apps.clusters.registry.cluster_wanted import PgpoolWanted
 from apps.clusters.registry.connection_survey import AskedPgpool, Question
 from apps.clusters.registry.connection_test import examine, own_database
@@ -30,7 +32,9 @@ from apps.clusters.registry.registry_locks import RegistryConflict, locked, reco
 FIELD = "pgpool"
 
 
-def add_instance(*, caller: Caller, cluster: Cluster, wanted: PgpoolWanted, now: dt.datetime) -> PgpoolInstance:
+def add_instance(
+    *, caller: Caller, cluster: Cluster, wanted: PgpoolWanted, now: dt.datetime, ask: Ask = cluster_survey.ask
+) -> PgpoolInstance:
     """A further pgpool of the cluster. Raises RegistrationRefused, as for one that numbers the backends differently."""
     caller.require(Role.ADMIN)
     asked = AskedPgpool(FIELD, wanted.name or _free_name(cluster), wanted)
@@ -40,7 +44,7 @@ def add_instance(*, caller: Caller, cluster: Cluster, wanted: PgpoolWanted, now:
     errors = {field: text for field, text in twice_errors([asked, *others]).items() if field.startswith(FIELD)}
     if errors:
         raise RegistrationRefused(_own_fields(errors))
-    findings = examine(_question(cluster, asked, others), organisation=caller.organisation)
+    findings = examine(_question(cluster, asked, others), organisation=caller.organisation, ask=ask)
     if findings.errors:
         raise RegistrationRefused(_own_fields(findings.errors))
     try:

@@ -16,6 +16,8 @@ from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters.domain.show_rows import PoolNode
 from apps.clusters.models import Backend, Cluster, ClusterEvent, PgpoolInstance
+from apps.clusters.registry import cluster_survey
+from apps.clusters.registry.cluster_survey import Ask
 from apps.clusters.registry.cluster_wanted import (
     BackendWanted,
     ClusterWanted,
@@ -70,7 +72,7 @@ class RegistrationRefused(ValueError):
         self.errors = dict(errors)
 
 
-def register(*, caller: Caller, wanted: ClusterWanted, now: dt.datetime) -> Cluster:
+def register(*, caller: Caller, wanted: ClusterWanted, now: dt.datetime, ask: Ask = cluster_survey.ask) -> Cluster:
     """Ask every pgpool, then store. Raises RegistrationRefused; nothing is stored then.
 
     An unreachable backend is no reason to refuse: it may be down. An unreachable pgpool is.
@@ -81,7 +83,7 @@ def register(*, caller: Caller, wanted: ClusterWanted, now: dt.datetime) -> Clus
     errors = _slug_errors(caller, slug) | twice_errors(question.pgpools) | _pgpools_errors(wanted)
     if errors:
         raise RegistrationRefused(errors)
-    findings = examine(question, organisation=caller.organisation)
+    findings = examine(question, organisation=caller.organisation, ask=ask)
     if findings.errors:
         raise RegistrationRefused(findings.errors)
     try:

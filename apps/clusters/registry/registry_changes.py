@@ -12,7 +12,9 @@ from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters.models import Backend, Cluster, PgpoolInstance
+from apps.clusters.registry import cluster_survey
 from apps.clusters.registry.change_plan import ChangePlan, pgpool_wanted, plan_changes
+from apps.clusters.registry.cluster_survey import Ask
 from apps.clusters.registry.connection_test import Findings, examine
 from apps.clusters.registry.delivery_claims import Claim
 from apps.clusters.registry.delivery_rows import columns, publish_given
@@ -33,7 +35,14 @@ __all__ = [
 CREDENTIALS = ("username", "password", "sslmode")
 
 
-def change_cluster(*, caller: Caller, cluster: Cluster, changes: Mapping[str, Any], now: dt.datetime) -> Cluster:
+def change_cluster(
+    *,
+    caller: Caller,
+    cluster: Cluster,
+    changes: Mapping[str, Any],
+    now: dt.datetime,
+    ask: Ask = cluster_survey.ask,
+) -> Cluster:
     """changes: as ClusterChangeInput validates them; what is left out stays.
 
     Raises RegistrationRefused (a field, or what a pgpool answered) or RegistryConflict (a rollout, restart or drain is
@@ -43,7 +52,7 @@ def change_cluster(*, caller: Caller, cluster: Cluster, changes: Mapping[str, An
     plan = plan_changes(cluster, changes)
     if plan.errors:
         raise RegistrationRefused(plan.errors)
-    findings = _tested(caller, plan)
+    findings = _tested(caller, plan, ask)
     try:
         with transaction.atomic():
             current = locked(cluster)
@@ -67,10 +76,10 @@ def _refuse_removed(cluster: Cluster, plan: ChangePlan) -> None:
         raise RegistryConflict(f"{', '.join(gone)} was removed meanwhile.")
 
 
-def _tested(caller: Caller, plan: ChangePlan) -> Findings | None:
+def _tested(caller: Caller, plan: ChangePlan, ask: Ask) -> Findings | None:
     if not plan.question.pgpools:
         return None
-    findings = examine(plan.question, organisation=caller.organisation)
+    findings = examine(plan.question, organisation=caller.organisation, ask=ask)
     errors = findings.errors
     if findings.survey.first is not None:
         # One that is down just now must not keep the others from getting new credentials.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict
 
 from django.db import transaction
@@ -15,8 +15,9 @@ from django.db import transaction
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.clusters.models import Cluster
-from apps.clusters.registry import observe_only
+from apps.clusters.registry import cluster_survey, observe_only
 from apps.clusters.registry.change_plan import pgpool_wanted
+from apps.clusters.registry.cluster_survey import Ask, Heard, WholeQuestion, ask_side_by_side
 from apps.clusters.registry.cluster_wanted import BackendWanted, ClusterWanted, DeliveryWanted, PgpoolWanted
 from apps.clusters.registry.instance_changes import add_instance
 from apps.clusters.registry.registration import RegistrationRefused, register, slug_of
@@ -30,13 +31,10 @@ Read = Callable[[Mapping[str, Any]], ClusterWanted]
 
 
 class Imported(TypedDict):
-    """What became of one cluster of the file. errors: field of its description -> what is wrong there.
-
-    outcome: untried ones were left because time was up; import the same file again.
-    """
+    """What became of one cluster of the file. errors: field of its description -> what is wrong there."""
 
     slug: str
-    outcome: Literal["created", "changed", "unchanged", "refused", "untried"]
+    outcome: Literal["created", "changed", "unchanged", "refused"]
     text: str
     errors: dict[str, str]
 
@@ -49,35 +47,86 @@ def import_clusters(
     read: Read,
     is_dry_run: bool,
     now: dt.datetime,
-    has_time: Callable[[], bool] = lambda: True,
 ) -> list[Imported]:
     """is_dry_run: say what would be done; nothing is stored, and no pgpool is asked.
 
-    has_time: asked before each cluster, since each of its pgpools is asked before it is stored.
+    What the clusters' servers are asked, they are asked side by side; then one cluster after the other is stored, in
+    the order of the file. One that cannot be reached is refused, and holds up no other for longer than its own limit.
     """
     caller.require(Role.ADMIN)
-    found: list[Imported] = []
-    for entry in entries:
-        slug = _slug(entry)
-        if any(slug and each["slug"] == slug for each in found):
-            found.append(_refused(slug, {"slug": f"{slug} stands in the file twice"}))
-        elif not is_dry_run and not has_time():
-            found.append(_outcome(slug, "untried", "time was up; import the same file again"))
+    slugs = [_slug(entry) for entry in entries]
+    found: dict[int, Imported] = {}
+    answers = {}
+    for at, slug in enumerate(slugs):
+        if slug and slug in slugs[:at]:
+            found[at] = _refused(slug, {"slug": f"{slug} stands in the file twice"})
         else:
-            found.append(_imported(caller, slug, entry, secrets, read, is_dry_run, now))
-    return found
+            answers[at] = _Answers()
+    left = list(answers)
+    while left:
+        asked: dict[int, WholeQuestion] = {}
+        for at in left:
+            work = _Work(caller, read, secrets, is_dry_run, now, answers[at].begun())
+            try:
+                found[at] = _imported(work, slugs[at], entries[at])
+            except _NotAsked as error:
+                asked[at] = error.question
+        for at, heard in zip(asked, ask_side_by_side(list(asked.values())), strict=True):
+            answers[at].known.append((asked[at], heard))
+        left = list(asked)
+    return [found[at] for at in sorted(found)]
 
 
-def _imported(
-    caller: Caller, slug: str, entry: Entry, secrets: Mapping[str, str], read: Read, is_dry_run: bool, now: dt.datetime
-) -> Imported:
+class _NotAsked(Exception):
+    """The servers of a cluster have to be asked first. What was done for it so far is rolled back."""
+
+    def __init__(self, question: WholeQuestion) -> None:
+        super().__init__("not asked yet")
+        self.question = question
+
+
+@dataclass
+class _Answers:
+    """What the servers of one cluster were asked, and said, in this order: each try asks the same again."""
+
+    known: list[tuple[WholeQuestion, Heard]] = field(default_factory=list)
+    _next: int = 0
+
+    def begun(self) -> Ask:
+        self._next = 0
+        return self._answer
+
+    def _answer(self, whole: WholeQuestion) -> Heard:
+        at, self._next = self._next, self._next + 1
+        if at >= len(self.known):
+            raise _NotAsked(whole)
+        question, heard = self.known[at]
+        # Somebody changed the registration meanwhile: another question.
+        return heard if question == whole else cluster_survey.ask(whole)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """One import, as every cluster of it needs it."""
+
+    caller: Caller
+    read: Read
+    secrets: Mapping[str, str]
+    is_dry_run: bool
+    now: dt.datetime
+    ask: Ask
+
+
+def _imported(work: _Work, slug: str, entry: Entry) -> Imported:
+    """Raises _NotAsked."""
+    caller = work.caller
     cluster = Cluster.objects.select_related("organisation").filter(organisation=caller.organisation, slug=slug).first()
     try:
-        wanted = read(with_secrets(entry, secrets, cluster))
+        wanted = work.read(with_secrets(entry, work.secrets, cluster))
         _refuse_unknown_commands(caller, wanted, cluster)
         if cluster is None:
-            return _create(caller, wanted, is_dry_run, now)
-        return _change(caller, cluster, wanted, is_dry_run, now)
+            return _create(work, wanted)
+        return _change(work, cluster, wanted)
     except RegistrationRefused as error:
         return _refused(slug, error.errors)
     except RegistryConflict as error:
@@ -97,15 +146,15 @@ def _refuse_unknown_commands(caller: Caller, wanted: ClusterWanted, cluster: Clu
         raise RegistrationRefused(errors)
 
 
-def _create(caller: Caller, wanted: ClusterWanted, is_dry_run: bool, now: dt.datetime) -> Imported:
+def _create(work: _Work, wanted: ClusterWanted) -> Imported:
     slug = wanted.slug or slug_of(wanted.name)
-    if is_dry_run:
+    if work.is_dry_run:
         return _outcome(slug, "created", f"would be registered, with {_counted(wanted)}, if every pgpool answers")
-    cluster = register(caller=caller, wanted=wanted, now=now)
+    cluster = register(caller=work.caller, wanted=wanted, now=work.now, ask=work.ask)
     return _outcome(cluster.slug, "created", f"registered, with {_counted(wanted)}")
 
 
-def _change(caller: Caller, cluster: Cluster, wanted: ClusterWanted, is_dry_run: bool, now: dt.datetime) -> Imported:
+def _change(work: _Work, cluster: Cluster, wanted: ClusterWanted) -> Imported:
     changes, new = _changes(cluster, wanted), _new_pgpools(cluster, wanted)
     is_switched = cluster.is_observe_only != wanted.is_observe_only
     if wanted.has_synthetic_azs != cluster.has_synthetic_azs:
@@ -116,23 +165,29 @@ def _change(caller: Caller, cluster: Cluster, wanted: ClusterWanted, is_dry_run:
     stays = f"; {', '.join(left)} stands in no file and stays" if left else ""
     if not done:
         return _outcome(cluster.slug, "unchanged", f"is so already{stays}")
-    if not is_dry_run:
-        _apply(caller, cluster, wanted, now)
-    return _outcome(cluster.slug, "changed", f"{'would change' if is_dry_run else 'changed'}: {', '.join(done)}{stays}")
+    if not work.is_dry_run:
+        _apply(work, cluster, wanted)
+    return _outcome(
+        cluster.slug, "changed", f"{'would change' if work.is_dry_run else 'changed'}: {', '.join(done)}{stays}"
+    )
 
 
 @transaction.atomic
-def _apply(caller: Caller, cluster: Cluster, wanted: ClusterWanted, now: dt.datetime) -> None:
+def _apply(work: _Work, cluster: Cluster, wanted: ClusterWanted) -> None:
     """All of it, or nothing where one part is refused."""
     if cluster.is_observe_only != wanted.is_observe_only:
         observe_only.set_for_cluster(
-            caller=caller, cluster=cluster, is_observe_only=wanted.is_observe_only, confirm=cluster.slug, now=now
+            caller=work.caller,
+            cluster=cluster,
+            is_observe_only=wanted.is_observe_only,
+            confirm=cluster.slug,
+            now=work.now,
         )
         cluster.refresh_from_db()
     if changes := _changes(cluster, wanted):
-        change_cluster(caller=caller, cluster=cluster, changes=changes, now=now)
+        change_cluster(caller=work.caller, cluster=cluster, changes=changes, now=work.now, ask=work.ask)
     for each in _new_pgpools(cluster, wanted):
-        add_instance(caller=caller, cluster=cluster, wanted=each, now=now)
+        add_instance(caller=work.caller, cluster=cluster, wanted=each, now=work.now, ask=work.ask)
 
 
 def _changes(cluster: Cluster, wanted: ClusterWanted) -> dict[str, Any]:
@@ -218,9 +273,9 @@ def _counted(wanted: ClusterWanted) -> str:
 
 
 def _refused(slug: str, errors: Mapping[str, str]) -> Imported:
-    text = "; ".join(f"{field}: {message}" if field else message for field, message in errors.items())
+    text = "; ".join(f"{at}: {message}" if at else message for at, message in errors.items())
     return Imported(slug=slug, outcome="refused", text=text, errors=dict(errors))
 
 
-def _outcome(slug: str, outcome: Literal["created", "changed", "unchanged", "untried"], text: str) -> Imported:
+def _outcome(slug: str, outcome: Literal["created", "changed", "unchanged"], text: str) -> Imported:
     return Imported(slug=slug, outcome=outcome, text=text, errors={})

@@ -32,16 +32,30 @@ class SshLook:
     error: str | None = None
 
 
-def look_at_all(asked: Sequence[AskedPgpool], organisation: Organisation) -> Mapping[str, SshLook]:
-    """Field of a pgpool -> what was found on its host. All hosts at once: one that is frozen delays no other."""
-    by_ssh = [each for each in asked if each.wanted.delivery.kind == "ssh"]
+@dataclass(frozen=True)
+class SshHosts:
+    """Those that are delivered to by SSH, and the account of each. line: of authorized_keys, with {path} in it."""
+
+    pgpools: tuple[AskedPgpool, ...] = ()
+    accounts: tuple[SshAccount, ...] = ()
+    line: str = ""
+
+
+def hosts_of(asked: Sequence[AskedPgpool], organisation: Organisation) -> SshHosts:
+    by_ssh = tuple(each for each in asked if each.wanted.delivery.kind == "ssh")
     if not by_ssh:
+        return SshHosts()
+    accounts = tuple(account_for(each.wanted, organisation) for each in by_ssh)
+    return SshHosts(by_ssh, accounts, authorized_line(key_of(organisation).public_key, "{path}"))
+
+
+def look_at_all(hosts: SshHosts) -> Mapping[str, SshLook]:
+    """Field of a pgpool -> what was found on its host. All hosts at once: one that is frozen delays no other."""
+    if not hosts.pgpools:
         return {}
-    accounts = [account_for(each.wanted, organisation) for each in by_ssh]
-    line = authorized_line(key_of(organisation).public_key, "{path}")
     with ThreadPoolExecutor(max_workers=AT_ONCE) as threads:
-        looks = threads.map(_look, by_ssh, accounts, [line] * len(by_ssh))
-        return {each.field: look for each, look in zip(by_ssh, looks, strict=True)}
+        looks = threads.map(_look, hosts.pgpools, hosts.accounts, [hosts.line] * len(hosts.pgpools))
+        return {each.field: look for each, look in zip(hosts.pgpools, looks, strict=True)}
 
 
 def _look(asked: AskedPgpool, account: SshAccount, line: str) -> SshLook:
