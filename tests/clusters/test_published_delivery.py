@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.control import rollout_actions, rollouts
+from apps.clusters.control import rollout_actions, rollouts, writes_switch
 from apps.clusters.models import PgpoolInstance, PublishedFile, Rollout, SshKey
 from apps.clusters.outside.delivery.outcomes import sha256_of
 from apps.clusters.outside.delivery.ssh_keys import fingerprint, new_key
@@ -61,6 +61,17 @@ def test_a_published_file_is_waited_for_until_somebody_applied_it(pair: Scene) -
     assert pair.weights() == [{0: 0.0, 1: 1.0, 2: 3.0}] * 2
 
 
+def test_what_waits_holds_up_its_cluster_and_what_is_written_with_it_goes_on(pair: Scene) -> None:
+    rollout = pair.request(plan={"strategy": "all_at_once"})
+
+    pair.advance(rollout)
+
+    assert (rollout.state, pair.states(rollout)) == ("running", ["reloaded", "verified"])
+    other = {"parameters": {"delay_threshold": "7"}}
+    refused = script("operator").put("/api/v1/clusters/orders/parameters/", other, format="json")
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:lifeguard:rollout-running")
+
+
 def test_a_wait_can_be_cancelled_at_once(pair: Scene) -> None:
     clock, rollout = Clock(), pair.request()
     pair.advance(rollout, clock=clock)
@@ -111,6 +122,30 @@ def test_a_script_fetches_the_exact_file_and_learns_when_it_is_the_same(pair: Sc
     assert operator.get(address, headers={"Accept": "text/plain"}).status_code == 200
     assert operator.get(address.replace("pgpool-1", "pgpool-2")).status_code == 404
     assert script("viewer").get(address).status_code == 403
+
+
+def test_a_file_that_was_published_before_all_writes_were_stopped_is_given_to_nobody(pair: Scene) -> None:
+    address = "/api/v1/clusters/orders/instances/pgpool-1/published/"
+    page = f"/o/acme/clusters/orders/settings/pgpools/{pair.instances[0].pk}/published/"
+    operator, viewer = script("operator"), browser("viewer")
+    known = operator.get(address)["ETag"]
+    assert "data-withheld" not in viewer.get(page).content.decode()
+
+    writes_switch.stop(caller=pair.caller, reason="storage", now=NOW)
+
+    for headers in ({}, {"If-None-Match": known}, {"Accept": "text/plain"}):
+        refused = operator.get(address, headers=headers)
+        assert (refused.status_code, refused.json()["type"]) == (409, "urn:lifeguard:writes-stopped")
+        assert "backend_weight" not in refused.content.decode()
+    shown = viewer.get(page).content.decode()
+    assert "This file is given to nobody now." in shown
+    assert "All writes were stopped by Ann: storage." in shown
+
+    writes_switch.allow_by_command(organisation=pair.cluster.organisation, reason="", now=NOW)
+    assert operator.get(address).content.decode() == published()
+
+    pair.cluster.__class__.objects.filter(pk=pair.cluster.pk).update(is_observe_only=True)
+    assert operator.get(address).json()["type"] == "urn:lifeguard:observe-only"
 
 
 def test_the_page_masks_what_the_address_gives_away(pair: Scene) -> None:

@@ -13,7 +13,9 @@ from rest_framework.views import APIView
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import shapes
+from apps.clusters.api.refusals import as_problems
 from apps.clusters.api.strict import StrictSerializer
+from apps.clusters.control import writes
 from apps.clusters.outside.delivery.ssh_keys import LONGEST_KEY, KeyRefused
 from apps.clusters.queries import delivery, lookup
 from apps.clusters.registry import ssh_accounts
@@ -37,13 +39,19 @@ class PublishedView(APIView):
         responses={
             (200, "text/plain"): OpenApiTypes.STR,
             304: None,
-            **{(refused, CONTENT_TYPE): SHAPE for refused in (401, 403, 404)},
+            **{(refused, CONTENT_TYPE): SHAPE for refused in (401, 403, 404, 409)},
         },
     )
     def get(self, request: Request, slug: str, name: str) -> HttpResponseBase:
-        """The exact pgpool.conf that is published for this pgpool, with its passwords. Its ETag is its SHA-256."""
+        """The exact pgpool.conf that is published for this pgpool, with its passwords. Its ETag is its SHA-256.
+
+        While writes are stopped, or the cluster is observe only, it is not given away, whoever has it already: 409.
+        """
         cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
-        found = delivery.published_file(instance=lookup.instance_of(cluster=cluster, name=name))
+        instance = lookup.instance_of(cluster=cluster, name=name)
+        with as_problems():
+            writes.refuse_unless_allowed(cluster)
+        found = delivery.published_file(instance=instance)
         etag = f'"{found.sha256}"'
         headers = {"ETag": etag, "Cache-Control": "private, no-cache"}
         known = {each.strip().removeprefix("W/") for each in request.headers.get("If-None-Match", "").split(",")}

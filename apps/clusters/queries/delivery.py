@@ -6,6 +6,7 @@ from typing import TypedDict
 from django.http import Http404
 
 from apps.accounts.models import Organisation
+from apps.clusters.control import writes
 from apps.clusters.domain import pgpool_conf
 from apps.clusters.models import PgpoolInstance, PublishedFile, SshKey
 from apps.clusters.outside.delivery import ssh_agent
@@ -16,12 +17,13 @@ EXAMPLE_PATH = "/etc/pgpool2/pgpool.conf"
 
 
 class PublishedAnswer(TypedDict):
-    """text: with its secrets masked."""
+    """text: with its secrets masked. withheld: why nobody is given the file now; empty if it is given."""
 
     instance: str
     sha256: str
     published_at: datetime
     text: str
+    withheld: str
 
 
 class AgentKey(TypedDict):
@@ -68,6 +70,7 @@ def published_answer(*, instance: PgpoolInstance) -> PublishedAnswer:
         "sha256": found.sha256,
         "published_at": found.published_at,
         "text": pgpool_conf.mask_secrets(found.text),
+        "withheld": writes.why_not(instance.cluster) or "",
     }
 
 
