@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from apps.clusters.control import writes_switch
 from apps.clusters.models import Rollout
 from apps.clusters.queries.sight import sight_of
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.drifting import Drifting, drifting_pair
+from tests.clusters.rollout_scene import NOW
 
 pytestmark = pytest.mark.django_db
 
@@ -44,6 +46,33 @@ def test_pages_and_rest_show_it_and_start_what_is_asked_for(pair: Drifting) -> N
     started = operator.post(f"{base}drift/revert/", {"instance": "pgpool-2"})
     assert started["Location"] == f"/o/acme/rollouts/{Rollout.objects.get().pk}/"
     assert operator.post(f"{base}drift/adopt/")["Location"] == f"{base}drift/"
+
+
+def ways(page: str) -> list[str]:
+    """Where the overview offers to go about drift."""
+    [line] = re.findall(r"<p[^>]* data-drift-ways>.*?</p>", page)
+    return re.findall(r'href="(/[^"]+)"', line)
+
+
+def test_the_overview_offers_both_ways_to_who_may_and_while_they_can_be(pair: Drifting) -> None:
+    base, operator, viewer = "/o/acme/clusters/orders/", browser("operator"), browser("viewer")
+    pair.look()
+    assert "data-drift-ways" not in operator.get(base).content.decode()
+    pair.edit("delay_threshold = 1000", "delay_threshold = 5", reload=False)
+    pair.look()
+
+    for address in (base, f"{base}now/"):
+        assert ways(operator.get(address).content.decode()) == [
+            f"{base}drift/adopt/", f"{base}drift/revert/", f"{base}drift/",
+        ]  # fmt: skip
+        assert ways(viewer.get(address).content.decode()) == [f"{base}drift/"]
+    writes_switch.stop_by_command(organisation=pair.scene.cluster.organisation, reason="", now=NOW)
+    assert ways(operator.get(base).content.decode()) == [f"{base}drift/"]
+    writes_switch.allow_by_command(organisation=pair.scene.cluster.organisation, reason="", now=NOW)
+
+    adopt, _, _ = ways(operator.get(base).content.decode())
+    assert 'type="submit"' in operator.get(adopt).content.decode()
+    assert operator.post(adopt)["Location"] == f"/o/acme/rollouts/{Rollout.objects.get().pk}/"
 
 
 def test_what_rest_cannot_do_it_says(pair: Drifting) -> None:

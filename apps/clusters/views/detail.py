@@ -13,6 +13,7 @@ from apps.accounts.roles import Role
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.queries.drafts import draft_bar
+from apps.clusters.queries.drift import DriftAnswer, drift_answer
 from apps.clusters.queries.overview import EventAnswer, Overview, events, overview
 from apps.clusters.queries.revision_history import revision_answers, revision_detail
 from apps.clusters.queries.role_weights import proposed
@@ -71,6 +72,7 @@ def cluster_overview(request: HttpRequest, caller: Caller, slug: str) -> HttpRes
         {
             **cluster_context(caller, cluster, "overview"),
             "seen": seen,
+            "drift": _drift(caller, cluster, seen),
             "by_role": proposed(cluster=cluster, now=timezone.now()),
             "windows": WINDOWS,
             "window_s": chosen_window(request),
@@ -89,8 +91,18 @@ def cluster_now(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse
     """What of the overview changes with every poll."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     seen = overview(cluster=cluster, window_s=VERDICT_WINDOW_S, now=timezone.now())
-    context = {"seen": seen, "is_fragment": True, "by_role": proposed(cluster=cluster, now=timezone.now())}
+    context = {
+        "seen": seen,
+        "is_fragment": True,
+        "drift": _drift(caller, cluster, seen),
+        "by_role": proposed(cluster=cluster, now=timezone.now()),
+    }
     return render(request, "clusters/_now.html", {**cluster_context(caller, cluster, "overview"), **context})
+
+
+def _drift(caller: Caller, cluster: Cluster, seen: Overview) -> DriftAnswer | None:
+    """What can be done about an edit by hand from here; asked only where there is one and this person may."""
+    return drift_answer(caller=caller, cluster=cluster) if seen["is_drifted"] and caller.may(Role.OPERATOR) else None
 
 
 @require_GET
