@@ -106,6 +106,66 @@ def test_lists_that_differ_stay_different_and_a_read_only_list_is_told(acme: Sce
     assert f"nextval,setval,{PROPOSED.replace('nextval,', '')}" in draft
 
 
+def surveyed(acme: Scene, database: str, wanted: str | None, *writers: str, databases: list[str]) -> None:
+    """writers: of its own, marked as they should be."""
+    findings = [
+        {"kind": "writes", "schema": "sales", "name": name, "arguments": "", "language": "sql",
+         "volatility": "VOLATILE", "why": "runs INSERT", "remedy": ""}
+        for name in writers
+    ]  # fmt: skip
+    FunctionSurvey.objects.create(
+        cluster=acme.cluster, database=database, state="done", requested_by_name="Ann", requested_at=NOW,
+        finished_at=NOW, backend_name="pg1",
+        result={"read": 2, "findings": findings, "write_function_list": wanted, "read_only_function_list": "",
+                "unlisted": [], "databases": databases},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [["crm", "shop"], ["shop", "crm"]])
+def test_the_list_names_what_writes_in_every_database_that_was_read(acme: Scene, order: list[str]) -> None:
+    """crm is marked rightly, and its writers go to the primary by the catalog: until there is a list."""
+    FunctionSurvey.objects.all().delete()
+    for database in order:
+        wanted, writers = (PROPOSED, []) if database == "shop" else (None, ["book"])
+        surveyed(acme, database, wanted, *writers, databases=["crm", "shop"])
+    asker = script("operator")
+
+    answer = asker.get(f"{REST}functions/").json()["proposal"]
+    drafted = asker.post(f"{REST}functions/draft/", {}, format="json")
+
+    whole = ",".join(sorted([*PROPOSED.split(","), "book", "sales[.]book"]))
+    assert (answer["write_function_list"], answer["read"]) == (whole, ["crm", "shop"])
+    assert (answer["unread"], answer["warning"]) == ([], "")
+    [line] = drafted.json()["changes"]
+    assert (drafted.status_code, line["value"]) == (200, whole)
+    page = browser("viewer").get(PAGE).content.decode()
+    assert "names what was read to write in crm, shop" in page
+    assert "data-unread" not in page
+
+
+def test_databases_that_nobody_has_read_are_named_before_anything_is_drafted(acme: Scene) -> None:
+    person, asker = browser("operator"), script("admin")
+    page = person.get(PAGE).content.decode()
+    assert "Which databases there are besides shop is not known" in page
+    surveyed(acme, "shop", PROPOSED, databases=["ads", "crm", "shop"])
+
+    told = asker.get(f"{REST}functions/").json()["proposal"]
+    refused = asker.post(f"{REST}functions/draft/", {}, format="json")
+    page = person.get(PAGE).content.decode()
+
+    assert told["unread"] == ["ads", "crm"]
+    assert told["warning"].startswith("ads and crm were not read")
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:lifeguard:databases-not-read")
+    assert (refused.json()["databases"], refused.json()["detail"]) == (["ads", "crm"], told["warning"])
+    assert asker.get(f"{REST}draft/").json()["changes"] == []
+    assert told["warning"] in page
+    assert "Add to my draft all the same" in page
+    assert person.post(f"{PAGE}draft/")["Location"].endswith("/functions/")  # a page of before the last survey
+    assert person.post(f"{PAGE}draft/", {"despite_unread": "on"})["Location"].endswith("/orders/draft/")
+    accepted = asker.post(f"{REST}functions/draft/", {"despite_unread": True}, format="json")
+    assert (accepted.status_code, len(accepted.json()["changes"])) == (200, 1)
+
+
 def test_nothing_is_drafted_where_nothing_is_known_or_proposed(acme: Scene) -> None:
     person, asker = browser("operator"), script("admin")
     InstanceConfig.objects.filter(instance=acme.instances[1]).update(file_sha256="", file_text="")

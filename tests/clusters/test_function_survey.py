@@ -60,6 +60,7 @@ def test_a_survey_is_asked_for_carried_out_and_shown(cluster: Cluster, place: di
         "latest": None, "shown": None, "verdict": "not_read", "databases": [],
         "sentence": "The functions of Orders have not been read yet.",
         "reading": "Not read yet: nobody has asked for a survey.",
+        "proposal": {"write_function_list": None, "unlisted": [], "read": [], "unread": None, "warning": ""},
     }  # fmt: skip
     viewer, address = browser("viewer"), "/o/acme/clusters/orders/functions/"
     assert "have not been read yet" in viewer.get(address).content.decode()
@@ -77,6 +78,11 @@ def test_a_survey_is_asked_for_carried_out_and_shown(cluster: Cluster, place: di
     items = shown["result"]["write_function_list"].split(",")
     assert {"logs", "survey[.]asks", "nextval", "pg_advisory_lock"} <= set(items)
     assert not {"plain", "random", "now"} & set(items)
+    # Every server has a database postgres, which nobody has read here.
+    assert set(shown["result"]["databases"]) >= {place["dbname"], "postgres"}
+    assert not any(name.startswith("template") for name in shown["result"]["databases"])
+    proposal = asker.get(REST).json()["proposal"]
+    assert (proposal["read"], "postgres" in proposal["unread"]) == ([place["dbname"]], True)
     page = viewer.get(address).content.decode()
     assert "ALTER FUNCTION survey.logs() VOLATILE;" in page
     assert f"Read {shown['result']['read']} functions of {place['dbname']}." in page
@@ -91,7 +97,7 @@ def test_a_database_that_cannot_be_read_is_told(cluster: Cluster) -> None:
     found = asker.get(REST).json()
     assert (found["latest"]["state"], "nowhere" in found["latest"]["error"]) == ("failed", True)
     assert (found["verdict"], found["shown"]) == ("not_read", None)
-    assert found["reading"] == f"Not read yet: nowhere could not be read. {found['latest']['error']}"
+    assert found["reading"] == "Not read yet: nowhere could not be read."
     page = browser("viewer").get("/o/acme/clusters/orders/functions/now/").content.decode()
     assert "The functions of nowhere could not be read." in page
     assert "The functions of Orders have not been read yet." in page
@@ -141,6 +147,22 @@ def test_what_was_read_is_told_of_every_database(cluster: Cluster) -> None:
     assert "no function of shop is marked wrong" in page
     assert "What is said here is of shop alone." in page
     assert "stock (9 functions on pg2" in page
+
+
+def test_the_newest_reading_of_every_database_is_kept(
+    cluster: Cluster, place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(function_survey, "KEPT", 2)
+    for database in ("crm", "shop", "shop", "shop"):
+        surveyed(cluster, database, read=1)
+    asker = script("admin")
+    asker.post(f"{REST}survey/", {"database": place["dbname"]})
+
+    function_survey.carry_out(survey_id=function_survey.due_survey_ids()[0], holder="worker", now=timezone.now())
+
+    left = cluster.function_surveys.order_by("pk").values_list("database", flat=True)
+    assert list(left) == ["crm", "shop", place["dbname"]]
+    assert asker.get(REST).json()["proposal"]["read"] == sorted(["crm", "shop", place["dbname"]])
 
 
 def test_another_worker_goes_on_where_one_died(cluster: Cluster, place: dict[str, Any]) -> None:

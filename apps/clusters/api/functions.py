@@ -1,5 +1,8 @@
 """REST: which functions write, and what pgpool should be told of them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
@@ -22,7 +25,7 @@ from apps.clusters.queries.functions import (
     functions_answer,
     survey_answer,
 )
-from controlplane.problems import invalid
+from controlplane.problems import Problem, invalid
 
 
 class SurveyInput(StrictSerializer):
@@ -32,7 +35,10 @@ class SurveyInput(StrictSerializer):
 class FunctionsView(APIView):
     @extend_schema(operation_id="clusters_functions", responses=shapes.answer(FunctionsAnswer, 404))
     def get(self, request: Request, slug: str) -> Response:
-        """What the newest survey found: functions that are marked wrong, and the write_function_list that helps."""
+        """What the newest survey found, and the write_function_list that helps: one for all databases that were read.
+
+        proposal.warning names the databases that were not.
+        """
         cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
         return Response(functions_answer(cluster=cluster))
 
@@ -41,6 +47,18 @@ class FunctionDraftInput(StrictSerializer):
     empties_read_only = StrictBoolean(
         required=False, default=False, help_text="empty read_only_function_list too, where it is not: it goes first"
     )
+    despite_unread = StrictBoolean(
+        required=False, default=False, help_text="also where proposal.unread names databases: 409 without it"
+    )
+
+
+@contextmanager
+def _naming_databases() -> Iterator[None]:
+    try:
+        yield
+    except function_draft.DatabasesUnread as error:
+        title = "Not every database was read"
+        raise Problem("databases-not-read", 409, title, str(error), databases=error.names) from error
 
 
 class FunctionDraftView(APIView):
@@ -51,16 +69,20 @@ class FunctionDraftView(APIView):
         responses=shapes.answer(DraftAnswer, 400, 404, 409, 412),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Put what the newest survey proposes into your draft, behind what each pgpool's lists name already."""
+        """Put what is proposed for all databases that were read into your draft, behind what the lists name already.
+
+        While these servers hold databases that no survey has read, it is refused and names them (databases-not-read).
+        """
         caller = caller_of(request)
         cluster = lookup.cluster_of(caller=caller, slug=slug)
         form = FunctionDraftInput(data=request.data)
         form.is_valid(raise_exception=True)
-        with refusals.as_problems():
+        with refusals.as_problems(), _naming_databases():
             draft = function_draft.add_to_draft(
                 caller=caller,
                 cluster=cluster,
                 empties_read_only=form.validated_data["empties_read_only"],
+                despite_unread=form.validated_data["despite_unread"],
                 expected=expected_versions(request),
                 now=timezone.now(),
             )

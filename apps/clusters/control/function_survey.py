@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from django.db import transaction
 from django.db.models import Q
@@ -15,10 +15,10 @@ from django.http import Http404
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.domain.write_functions import CATALOG, VOLATILITIES, Function, Judged, Verdict, judge, propose
+from apps.clusters.domain.write_functions import CATALOG, VOLATILITIES, Judged, Verdict, judge, propose
 from apps.clusters.models import Backend, Cluster, FunctionSurvey
 from apps.clusters.outside.backend_client import BackendAddress
-from apps.clusters.outside.function_catalog import BackendUnreachable, FunctionsUnreadable, read_functions
+from apps.clusters.outside.function_catalog import BackendUnreachable, Catalog, FunctionsUnreadable, read_catalog
 from apps.live import events
 
 # Longer than any survey takes; a dead worker's survey waits this long.
@@ -53,13 +53,17 @@ class FunctionFinding(TypedDict):
 
 
 class SurveyResult(TypedDict):
-    """write_function_list: null where pgpool had better go on asking the catalog. read: functions that were judged."""
+    """write_function_list: null where pgpool had better go on asking the catalog. read: functions that were judged.
+
+    databases: all that the server holds, templates left out; missing in readings of before that was asked.
+    """
 
     read: int
     findings: list[FunctionFinding]
     write_function_list: str | None
     read_only_function_list: str
     unlisted: list[str]
+    databases: NotRequired[list[str]]
 
 
 def request_survey(*, caller: Caller, cluster: Cluster, database: str, now: datetime) -> FunctionSurvey:
@@ -104,17 +108,17 @@ def carry_out(*, survey_id: int, holder: str, now: datetime) -> None:
         return
     survey = FunctionSurvey.objects.select_related("cluster").get(pk=survey_id)
     try:
-        backend, functions = _read(survey)
+        backend, catalog = _read(survey)
     except (BackendUnreachable, FunctionsUnreadable) as error:
         _finish(survey, holder, state=State.FAILED, error=str(error), finished_at=now)
         return
-    result = result_of(judge(functions))
+    result = result_of(judge(catalog.functions), catalog.databases)
     _finish(
         survey, holder, state=State.DONE, error="", backend_name=backend.shown_name[:80], result=result, finished_at=now
     )
 
 
-def _read(survey: FunctionSurvey) -> tuple[Backend, list[Function]]:
+def _read(survey: FunctionSurvey) -> tuple[Backend, Catalog]:
     """From the first backend that answers: all of them hold the same functions."""
     trouble: Exception = FunctionsUnreadable("this cluster has no backend")
     cluster = survey.cluster
@@ -123,7 +127,7 @@ def _read(survey: FunctionSurvey) -> tuple[Backend, list[Function]]:
             backend.asked_host, backend.asked_port, cluster.username, cluster.password, sslmode=cluster.sslmode
         )
         try:
-            found = asyncio.run(read_functions(address, database=survey.database, deadline_s=READ_DEADLINE_S))
+            found = asyncio.run(read_catalog(address, database=survey.database, deadline_s=READ_DEADLINE_S))
         except (BackendUnreachable, FunctionsUnreadable) as error:
             trouble = error
         else:
@@ -135,12 +139,16 @@ def _finish(survey: FunctionSurvey, holder: str, **changes: object) -> None:
     own = FunctionSurvey.objects.filter(pk=survey.pk, state=State.RUNNING, lease_holder=holder)
     with transaction.atomic():
         own.update(lease_holder="", lease_expires_at=None, **changes)
-        newest = survey.cluster.function_surveys.order_by("-pk").values_list("pk", flat=True)[:KEPT]
-        survey.cluster.function_surveys.exclude(pk__in=list(newest)).delete()
+        kept = survey.cluster.function_surveys.order_by("-pk")
+        newest = list(kept.values_list("pk", flat=True)[:KEPT])
+        # What pgpool is told is made of the newest reading of every database, however long ago that was.
+        of_each = kept.filter(state=State.DONE).order_by("database", "-pk").distinct("database")
+        newest += of_each.values_list("pk", flat=True)
+        kept.exclude(pk__in=newest).delete()
         events.announce(f"cluster.{survey.cluster_id}", "event")
 
 
-def result_of(judged: Sequence[Judged]) -> SurveyResult:
+def result_of(judged: Sequence[Judged], databases: Sequence[str]) -> SurveyResult:
     proposal, own = propose(judged), [one for one in judged if one.function.schema != CATALOG]
     return {
         "read": len(own),
@@ -148,6 +156,7 @@ def result_of(judged: Sequence[Judged]) -> SurveyResult:
         "write_function_list": proposal.write_function_list,
         "read_only_function_list": "",
         "unlisted": list(proposal.unlisted),
+        "databases": list(databases),
     }
 
 

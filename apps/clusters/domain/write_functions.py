@@ -243,15 +243,20 @@ def propose(judged: Sequence[Judged]) -> Proposal:
         )
         if not is_listed or function.is_procedure:
             continue
-        if not (_PLAIN_NAME.fullmatch(function.name) and _PLAIN_NAME.fullmatch(function.schema)):
+        patterns = patterns_of(function.schema, function.name)
+        if not patterns:
             unlisted.append(function.signature)
-            continue
-        named.add(pattern(function.name))
-        if function.schema != CATALOG:
-            named.add(f"{pattern(function.schema)}[.]{pattern(function.name)}")
+        named |= patterns
     if any(one.function.schema == CATALOG for one in judged):
         named.add(f"{CATALOG}[.].*")
     return Proposal(",".join(sorted(named)), tuple(sorted(unlisted)))
+
+
+def patterns_of(schema: str, name: str) -> set[str]:
+    """By name, and by schema and name; empty where no pattern can name it."""
+    if not (_PLAIN_NAME.fullmatch(name) and _PLAIN_NAME.fullmatch(schema)):
+        return set()
+    return {pattern(name)} | (set() if schema == CATALOG else {f"{pattern(schema)}[.]{pattern(name)}"})
 
 
 def pattern(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import psycopg
 
@@ -26,15 +26,28 @@ LIMIT {MOST_FUNCTIONS + 1}
 """  # noqa: S608  # a number of our own
 
 
+# Those that a client can connect to: whatever runs there goes by the same pgpool.conf.
+DATABASES_SQL = "SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY datname"
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """functions: PostgreSQL's VOLATILE ones and all others, of one database. databases: all that the server holds."""
+
+    functions: list[Function]
+    databases: list[str]
+
+
 class FunctionsUnreadable(Exception):
     """The functions of this database could not be read."""
 
 
-async def read_functions(address: BackendAddress, *, database: str, deadline_s: float) -> list[Function]:
-    """PostgreSQL's VOLATILE ones and all others. Raises BackendUnreachable or FunctionsUnreadable."""
+async def read_catalog(address: BackendAddress, *, database: str, deadline_s: float) -> Catalog:
+    """Raises BackendUnreachable or FunctionsUnreadable."""
     session = await connect_backend(replace(address, database=database), deadline_s=deadline_s)
     try:
         rows = await session.rows(FUNCTIONS_SQL, deadline_s=deadline_s)
+        databases = await session.rows(DATABASES_SQL, deadline_s=deadline_s)
     except DeadlinePassed as error:
         raise FunctionsUnreadable(f"{address.host}:{address.port} did not list its functions in time") from error
     except psycopg.Error as error:
@@ -43,7 +56,7 @@ async def read_functions(address: BackendAddress, *, database: str, deadline_s: 
         await session.close()
     if len(rows) > MOST_FUNCTIONS:
         raise FunctionsUnreadable(f"{database} holds more than {MOST_FUNCTIONS} functions: too many to be judged here")
-    return [Function(**row) for row in rows]
+    return Catalog([Function(**row) for row in rows], [row["datname"] for row in databases])
 
 
-__all__ = ["BackendUnreachable", "FunctionsUnreadable", "read_functions"]
+__all__ = ["BackendUnreachable", "Catalog", "FunctionsUnreadable", "read_catalog"]

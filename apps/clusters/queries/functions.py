@@ -9,6 +9,7 @@ from apps.clusters.control.function_survey import SurveyResult
 from apps.clusters.domain import function_verdict
 from apps.clusters.domain.function_verdict import Marks
 from apps.clusters.models import Cluster, FunctionSurvey
+from apps.clusters.queries.function_proposal import FunctionProposal, function_proposal
 
 DEFAULT_DATABASE = "postgres"
 State = FunctionSurvey.State
@@ -42,6 +43,7 @@ class FunctionsAnswer(TypedDict):
 
     verdict: not_read, nothing_to_mark, unclear (some could not be read), right or wrong; sentence says it, of the
     database of shown. reading: what was read, or why nothing was. databases: the newest reading of each, latest first.
+    proposal: what pgpool can be told, for all of them together.
     """
 
     latest: SurveyAnswer | None
@@ -50,6 +52,7 @@ class FunctionsAnswer(TypedDict):
     sentence: str
     reading: str
     databases: list[DatabaseReading]
+    proposal: FunctionProposal
 
 
 def functions_answer(*, cluster: Cluster) -> FunctionsAnswer:
@@ -67,6 +70,7 @@ def functions_answer(*, cluster: Cluster) -> FunctionsAnswer:
         "sentence": sentence,
         "reading": _reading(latest, databases),
         "databases": databases,
+        "proposal": function_proposal(cluster=cluster),
     }
 
 

@@ -59,16 +59,17 @@ def functions_survey(request: HttpRequest, caller: Caller, slug: str) -> HttpRes
 @require_POST
 @page(Role.OPERATOR)
 def functions_draft(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
-    """What the newest survey proposes, as part of the caller's draft."""
+    """What is proposed of all databases that were read, as part of the caller's draft."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     try:
         function_draft.add_to_draft(
             caller=caller,
             cluster=cluster,
             empties_read_only="empties_read_only" in request.POST,
+            despite_unread="despite_unread" in request.POST,
             now=timezone.now(),
         )
-    except (function_draft.NothingProposed, ParametersRefused) as error:
+    except (function_draft.NothingProposed, function_draft.DatabasesUnread, ParametersRefused) as error:
         messages.warning(request, sentence(str(error)))
         return see_other("cluster-functions", organisation=caller.organisation.slug, slug=slug)
     return see_other("cluster-draft", organisation=caller.organisation.slug, slug=slug)
