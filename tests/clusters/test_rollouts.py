@@ -1,6 +1,6 @@
 """A rollout carries a revision to every pgpool or puts the old files back, whoever dies in the middle of it."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apps.clusters.control import rollout_actions, rollout_rows, rollouts
-from apps.clusters.models import ClusterEvent, PgpoolInstance, RollingRestart, Rollout, RolloutLog
+from apps.clusters.models import ClusterEvent, PgpoolInstance, RollingRestart, Rollout, RolloutLog, RolloutStep
 from apps.clusters.outside import read_back
 from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, SECRET, Clock, Scene, conf_text, scene
 from tests.fake_pgpool import Mode
@@ -137,13 +137,22 @@ def test_a_pgpool_that_does_not_take_the_file_halts_the_rollout_and_all_get_the_
     assert ClusterEvent.objects.latest("pk").is_problem
 
 
+def frozen_on_the_way(acme: Scene) -> Callable[[int], None]:
+    """pgpool-2 answers the check, and nothing once its own file was written."""
+
+    def freeze(look: int) -> None:
+        if RolloutStep.objects.filter(rollout__state__in=Rollout.ACTIVE, position=1, state="written").exists():
+            acme.pgpools[1].mode = "hang"
+
+    return freeze
+
+
 @pytest.mark.waits
 @pytest.mark.usefixtures("short_deadlines")
 def test_a_frozen_pgpool_halts_the_rollout_and_is_confirmed_once_it_answers_again(acme: Scene) -> None:
     rollout = acme.request()
-    acme.pgpools[1].mode = "hang"
 
-    acme.advance(rollout)
+    acme.advance(rollout, clock=Clock(when_looked=frozen_on_the_way(acme)))
 
     assert rollout.state == "failed"
     assert acme.states(rollout) == ["restored", "restore_pending", "skipped"]
@@ -167,9 +176,8 @@ def test_a_frozen_pgpool_halts_the_rollout_and_is_confirmed_once_it_answers_agai
 def test_nobody_waits_long_for_a_frozen_pgpool(acme: Scene) -> None:
     """It may answer three times, and once about its old file, since it is asked again after the end anyway."""
     rollout = acme.request()
-    acme.pgpools[1].mode = "hang"
 
-    acme.advance(rollout, clock=Clock(step_s=5))
+    acme.advance(rollout, clock=Clock(step_s=5, when_looked=frozen_on_the_way(acme)))
 
     problems = RolloutLog.objects.filter(rollout=rollout, instance_name="pgpool-2", is_problem=True)
     assert rollout.state == "failed"

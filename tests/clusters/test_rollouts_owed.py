@@ -1,5 +1,6 @@
 """A pgpool that nobody can reach owes the revision, and the others get it."""
 
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -7,8 +8,17 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.control import convergence, debt_settlement, revisions, rollouts, verified_files, weight_change
-from apps.clusters.models import InstanceConfig, RevisionDebt, Rollout
+from apps.clusters.control import (
+    convergence,
+    debt_settlement,
+    presence,
+    revisions,
+    rollouts,
+    verified_files,
+    weight_change,
+)
+from apps.clusters.models import InstanceConfig, PgpoolInstance, PublishedFile, RevisionDebt, Rollout
+from apps.clusters.outside.delivery.outcomes import sha256_of
 from tests.clusters.owing import (
     LATER,
     NEW_TEXT,
@@ -93,6 +103,59 @@ def test_reads_are_held_against_the_new_weights_only_where_they_stand(acme: Scen
 
     assert found is not None
     assert list(found["instances"]) == ["pgpool-1"]
+
+
+def deliver_by_hand(acme: Scene) -> None:
+    acme.cluster.instances.update(delivery_kind="manual", delivery_path="", delivery_target=None)
+    for instance in acme.instances:
+        PublishedFile.objects.create(instance=instance, text=conf_text(), sha256=sha256_of(conf_text().encode()))
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+@pytest.mark.parametrize("plan", [None, {"strategy": "all_at_once"}])
+def test_without_owing_nothing_is_written_anywhere_while_one_does_not_answer(
+    acme: Scene, plan: object, by_hand: bool
+) -> None:
+    if by_hand:
+        deliver_by_hand(acme)
+    rollout = acme.request(plan=plan)
+    away(acme)
+
+    acme.advance(rollout)
+
+    assert rollout.state == "failed"
+    assert acme.states(rollout) == ["skipped", "failed"]
+    assert not rollout.steps.filter(written_at__isnull=False).exists()
+    assert acme.texts() == [conf_text()] * 2
+    assert {file.text for file in PublishedFile.objects.all()} <= {conf_text()}
+    assert [pgpool.reload_count for pgpool in acme.pgpools] == [0, 0]
+    assert rollout.halt_reason.startswith("pgpool-2: It does not answer: ")
+    assert '"absent": "owe"' in rollout.halt_reason
+
+
+@pytest.mark.waits
+def test_all_of_them_are_asked_at_the_same_time(acme: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both by hand: what the database is asked for stays with the worker, what the pgpool is asked does not."""
+    deliver_by_hand(acme)
+    both_asked = threading.Barrier(2)
+
+    def silent(instance: PgpoolInstance) -> str:
+        both_asked.wait(timeout=20)
+        return f"nobody answers for {instance.name}"
+
+    monkeypatch.setattr(presence, "silence_of", silent)
+
+    assert acme.advance(acme.request()).state == "failed"
+
+
+def test_a_way_back_goes_past_one_that_does_not_answer_whatever_its_plan(acme: Scene) -> None:
+    rollout = acme.advance(acme.request())
+    away(acme)
+
+    back_again = acme.advance(rollouts.request_rollback(caller=acme.caller, rollout=rollout, now=NOW))
+
+    assert acme.states(back_again) == ["verified", "failed"]
+    assert acme.weights()[0] == OLD_WEIGHTS
 
 
 def test_without_owing_nothing_is_rolled_out_past_a_file_that_cannot_be_read(acme: Scene) -> None:

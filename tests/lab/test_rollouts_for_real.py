@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -43,8 +43,12 @@ class Registered:
             now=timezone.now(),
         )
 
-    def advance(self, rollout: Rollout) -> Rollout:
-        rollouts.advance(rollout_id=rollout.pk, holder="test", clock=timezone.now)
+    def advance(self, rollout: Rollout, *, when_looked: Callable[[], None] = lambda: None) -> Rollout:
+        def clock() -> datetime:
+            when_looked()
+            return timezone.now()
+
+        rollouts.advance(rollout_id=rollout.pk, holder="test", clock=clock)
         rollout.refresh_from_db()
         return rollout
 
@@ -170,9 +174,15 @@ def test_a_file_edited_by_hand_is_refused_until_the_caller_takes_it_over(orders:
 
 def test_a_pgpool_frozen_in_a_rollout_gives_the_others_their_old_file_back(orders: Registered) -> None:
     rollout = orders.request(0, 1, 0)
-    orders.lab.freeze("pgpool-2")
+    frozen = list[str]()
 
-    orders.advance(rollout)
+    def freeze() -> None:
+        """Once its own file was written: before that it would keep the rollout from everybody."""
+        if not frozen and rollout.steps.filter(position=1, state="written").exists():
+            orders.lab.freeze("pgpool-2")
+            frozen.append("pgpool-2")
+
+    orders.advance(rollout, when_looked=freeze)
 
     assert rollout.state == "failed", orders.story(rollout)
     assert orders.states(rollout) == ["restored", "restore_pending", "skipped"]

@@ -15,7 +15,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from django.utils import timezone
 
-from apps.clusters.control import weight_change
+from apps.clusters.control import rollouts, weight_change
 from apps.clusters.models import Rollout
 from deploy.lab import Lab
 from tests.lab.registered import delivery_directory, register_lab
@@ -65,11 +65,17 @@ def test_a_worker_killed_in_a_rollout_is_replaced_and_the_rollout_verified(
     restored_lab: Lab, settings: Any, tmp_path: Path, wait_until: Wait
 ) -> None:
     cluster, caller = register_lab(restored_lab, settings)
-    restored_lab.freeze("pgpool-2")  # holds the first worker up in the middle
+    forth = weight_change.request_weights(
+        caller=caller, cluster=cluster, weights={"0": 0, "1": 1, "2": 0}, now=timezone.now()
+    )
+    rollouts.advance(rollout_id=forth.pk, holder="test", clock=timezone.now)
+    forth.refresh_from_db()
+    # It holds the first worker up in the middle; only a way back goes as far as to write to one that is silent.
+    restored_lab.freeze("pgpool-2")
     with ExitStack() as stack:
         first = stack.enter_context(worker(restored_lab, tmp_path / "first.log"))
-        rollout = weight_change.request_weights(
-            caller=caller, cluster=cluster, weights={"0": 0, "1": 1, "2": 0}, now=timezone.now()
+        rollout = rollouts.request_rollback(
+            caller=caller, rollout=forth, plan={"strategy": "one_by_one"}, now=timezone.now()
         )
         wait_until(lambda: rollout.steps.filter(position=1, is_touched=True).exists(), "pgpool-2 is being changed")
         kill(first)
@@ -89,7 +95,7 @@ def test_a_worker_killed_in_a_rollout_is_replaced_and_the_rollout_verified(
     assert rollout.state == "verified", log
     assert list(rollout.steps.order_by("position").values_list("state", flat=True)) == ["verified"] * 3
     for pgpool in restored_lab.plan.pgpools:
-        assert [float(row["lb_weight"]) for row in restored_lab.pgpools.nodes(pgpool)] == [0, 1, 0]
+        assert [float(row["lb_weight"]) for row in restored_lab.pgpools.nodes(pgpool)] == [0, 0.5, 0.5]
 
 
 def test_the_worker_and_the_tests_share_their_broker() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -70,9 +71,11 @@ class Crew:
 
     def send(self, one: Try, *, held_until: float) -> None:
         if rollout_steps.asks_database(one):
-            self._under_way[_ended(rollout_steps.carry_out(one, held_until))] = one
+            outcome = rollout_steps.carry_out(one, held_until)
+            self._under_way[self._threads.submit(_without_database, one, lambda: outcome)] = one
         else:
-            self._under_way[self._threads.submit(_without_database, one, held_until)] = one
+            carry_out = partial(rollout_steps.carry_out, one, held_until)
+            self._under_way[self._threads.submit(_without_database, one, carry_out)] = one
 
     def wait(self, *, timeout_s: float) -> list[tuple[Try, Outcome]]:
         """What has come to an end; nothing if nothing did within the time."""
@@ -88,16 +91,10 @@ class Crew:
         return outcomes
 
 
-def _ended(outcome: Outcome) -> Future[Outcome]:
-    future = Future[Outcome]()
-    future.set_result(outcome)
-    return future
-
-
-def _without_database(one: Try, held_until: float) -> Outcome:
+def _without_database(one: Try, carry_out: Callable[[], Outcome]) -> Outcome:
     try:
         with connection.execute_wrapper(_refuse):
-            return rollout_steps.carry_out(one, held_until)
+            return rollout_steps.heard(one, carry_out())
     finally:
         connections.close_all()
 

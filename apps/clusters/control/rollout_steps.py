@@ -110,25 +110,43 @@ def carry_out(one: Try, held_until: float) -> Outcome:
         outcome = error
     except OSError as error:
         outcome = ActionFailed(f"this worker could not do it: {error}", is_final=False)
-    return _seen_absent(one, outcome) if _may_owe(one) else outcome
+    return outcome
 
 
-def _may_owe(one: Try) -> bool:
-    """Whether the pgpool may owe the revision if it is away. The way back is not asked: it goes on in any case."""
-    is_way_there = isinstance(one.action, CheckBase | Write | Reload | Verify)
-    return is_way_there and one.step.instance is not None and stored_plan(one.step.rollout.plan).lets_owe
+def heard(one: Try, outcome: Outcome) -> Outcome:
+    """What it came to, once it is known whether anybody answers for the pgpool at all. Asks no database.
 
-
-def _seen_absent(one: Try, outcome: Outcome) -> Outcome:
-    """One that is silent owes the revision, before anything is written to it; one that refuses fails."""
-    is_news = isinstance(outcome, ActionFailed) or (isinstance(outcome, Done) and isinstance(one.action, CheckBase))
-    silence = presence.silence_of(one.step.instance) if is_news and one.step.instance is not None else ""
-    if not silence:
+    One that is silent owes the revision, or keeps the rollout from everybody, before anything is written; one that
+    refuses fails.
+    """
+    is_checked = isinstance(outcome, Done) and isinstance(one.action, CheckBase)
+    if one.step.instance is None or _goes_on_without(one):
+        return outcome
+    lets_owe = stored_plan(one.step.rollout.plan).lets_owe
+    if not is_checked and not (lets_owe and isinstance(outcome, ActionFailed)):
+        return outcome
+    if not (silence := presence.silence_of(one.step.instance)):
         return outcome
     if not isinstance(outcome, ActionFailed):
-        outcome = ActionFailed(f"{one.step.instance_name} does not answer: {silence}.", is_final=False)
-    outcome.is_absent = True
+        way = "" if lets_owe else NOT_WITHOUT_IT
+        outcome = ActionFailed(f"It does not answer: {silence}.{way}", is_final=False)
+    outcome.is_absent = lets_owe
     return outcome
+
+
+# What the plan of a rollout says of a pgpool that does not answer, unless it may owe the revision.
+NOT_WITHOUT_IT = (
+    " Nothing is rolled out without it by this plan. Bring it back, or start again with “A pgpool that cannot be "
+    'reached” set to “It owes the change” (by REST: "absent": "owe" in the plan).'
+)
+
+
+def _goes_on_without(one: Try) -> bool:
+    """Nobody is asked on the way back; nor before one that goes past failures, unless the pgpool may owe it."""
+    if not isinstance(one.action, CheckBase | Write | Reload | Verify):
+        return True
+    rollout = one.step.rollout
+    return rollout_rows.goes_past_failures(rollout) and not stored_plan(rollout.plan).lets_owe
 
 
 def store(*, rollout: Rollout, one: Try, outcome: Outcome, batch: Batch, now: datetime) -> None:
