@@ -10,9 +10,9 @@ import pytest
 from django.http import HttpResponse
 from django.utils import timezone
 
-from apps.clusters.models import ConfigRevision, PgpoolInstance, Rollout
+from apps.clusters.models import ConfigRevision, InstanceLatest, PgpoolInstance, Rollout
 from tests.clusters.callers_at_doors import browser
-from tests.clusters.rollout_scene import SECRET, Scene, scene
+from tests.clusters.rollout_scene import NOW, SECRET, Scene, scene
 from tests.clusters.seen_cluster import poll
 from tests.clusters.test_registration_pages import text_of
 
@@ -164,6 +164,40 @@ def test_a_change_that_nothing_blocks_says_so(acme: Scene) -> None:
     assert "Nothing stands against it" in page
     assert "Reading the live files" in page
     assert "Reload only, no restart, no dropped sessions. Reversible." in page
+
+
+@pytest.mark.parametrize(("state", "said"), [("unreachable", "does not answer"), ("hanging", "hangs")])
+def test_a_pgpool_that_does_not_answer_is_named_before_anything_is_rolled_out(
+    acme: Scene, state: str, said: str
+) -> None:
+    now = timezone.now()
+    poll(acme.cluster, seen_at=now + timedelta(hours=1), since=now)
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(
+        state=state, reason="connection refused.", state_since=NOW
+    )
+    operator = browser("operator")
+    operator.post("/o/acme/clusters/orders/draft/parameter/", {"name": "delay_threshold", "value": "5000"})
+    sentence = f"pgpool-2 {said} since 2026-03-01 12:00 UTC: connection refused."
+
+    pages = [text_of(operator.get(path)) for path in (PAGE, f"{PAGE}each/", "/o/acme/clusters/orders/draft/")]
+    reversion = text_of(operator.get("/o/acme/clusters/orders/drift/revert/"))
+
+    for page in pages:
+        assert f"{sentence} Nothing is rolled out without it, unless the plan says under “A pgpool that " in page
+        assert page.count(sentence) == 1
+    assert "Nothing stands against it" not in pages[0]
+    assert "Nothing is rolled out without it, unless" not in reversion
+
+
+def test_a_way_back_says_what_becomes_of_a_pgpool_that_does_not_answer(acme: Scene) -> None:
+    rollout = acme.advance(acme.request())
+    now = timezone.now()
+    poll(acme.cluster, seen_at=now, since=now)
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="unreachable", state_since=NOW)
+
+    page = text_of(browser("operator").get(f"/o/acme/rollouts/{rollout.pk}/rollback/"))
+
+    assert "pgpool-2 does not answer since 2026-03-01 12:00 UTC. It fails there, and the others go on, unless" in page
 
 
 def test_a_second_start_leads_to_the_rollout_that_is_running(acme: Scene) -> None:
