@@ -44,15 +44,16 @@ def check_wish(
     """All that is to be said about these parameters, and about the file that would come of them.
 
     base: the pgpool.conf that they would change, None where it is not known. What is wrong there already and is not
-    changed is told as a warning: it is nobody's fault now.
+    changed is told as a warning: it is nobody's fault now. The file is held against the parameters that are right by
+    themselves, so that one that is wrong hides nothing of the others.
     """
-    found = [
-        finding for name, value in wish.items() for finding in _check_one(name, value, surroundings, may_run_programs)
-    ]
-    if base is None or any(finding.severity is Severity.ERROR for finding in found):
+    of_each = {name: _check_one(name, value, surroundings, may_run_programs) for name, value in wish.items()}
+    found = [finding for said in of_each.values() for finding in said]
+    right = {name: value for name, value in wish.items() if not any(map(_is_error, of_each[name]))}
+    if base is None or (wish and not right):
         return tuple(found)
     before = check_file(base, surroundings)
-    values = written_out(wish, surroundings.catalogue)
+    values = written_out(right, surroundings.catalogue)
     try:
         conf = pgpool_conf.parse(base)
         changed = conf.with_values(values)
@@ -63,7 +64,7 @@ def check_wish(
     for finding in check_file(changed.text, surroundings):
         key = (finding.parameter, finding.message)
         if key not in said:
-            is_old = key in stood and not _is_touched(finding.parameter, wish)
+            is_old = key in stood and not _is_touched(finding.parameter, right)
             found.append(replace(finding, severity=_milder(finding.severity)) if is_old else finding)
     return (*found, *_restarts(values, conf, surroundings.catalogue))
 
@@ -141,6 +142,10 @@ def _as_text(value: object) -> str | None:
 def _is_touched(parameter: str, wish: Wish) -> bool:
     family = parameter.rstrip("0123456789")
     return any(name == parameter or (name.rstrip("0123456789") == family == "backend_weight") for name in wish)
+
+
+def _is_error(finding: Finding) -> bool:
+    return finding.severity is Severity.ERROR
 
 
 def _milder(severity: Severity) -> Severity:

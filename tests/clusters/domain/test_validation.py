@@ -84,6 +84,30 @@ def test_a_wish_is_held_against_the_file_it_would_change(
         assert [f for f in found if f.severity is severity and words in f.message and parameter in f.parameter]
 
 
+def test_an_error_hides_nothing_that_is_to_be_said_of_the_others() -> None:
+    wish = {"num_init_children": "9000", "delay_treshold": "1", "max_pool": "many", "client_idle_limit": "010"}
+
+    found = check_wish(wish, SURROUNDINGS, base=BASE, may_run_programs=False)
+
+    said = {(finding.parameter, finding.severity) for finding in found}
+    assert said >= {
+        ("delay_treshold", Severity.ERROR),
+        ("max_pool", Severity.ERROR),
+        ("num_init_children", Severity.ERROR),  # more than the backends take, which only the whole file tells
+        ("num_init_children", Severity.NOTE),  # it waits for a restart
+        ("client_idle_limit", Severity.WARNING),
+    }
+    assert len(found) == len(set(found))
+
+
+def test_of_a_wish_that_is_wrong_as_a_whole_nothing_is_said_of_the_file() -> None:
+    base = BASE.replace("max_pool", "max_pol")
+
+    found = check_wish({"delay_treshold": "1"}, SURROUNDINGS, base=base, may_run_programs=False)
+
+    assert [finding.parameter for finding in found] == ["delay_treshold"]
+
+
 def test_what_was_wrong_before_is_told_and_is_nobodys_fault() -> None:
     base = f"{BASE}nonsense = 1\nclient_idle_limit = soon\n"
 
