@@ -142,6 +142,7 @@ urlpatterns = [
     path("rollouts/<int:pk>/receipts/", rollouts.rollout_receipts, name="rollout-receipts"),
     path("rollouts/<int:pk>/now/", rollouts.rollout_now, name="rollout-now"),
     path("rollouts/<int:pk>/rollback/", rollouts.rollout_rollback, name="rollout-rollback"),
+    path("rollouts/<int:pk>/redraft/", drafts.rollout_redraft, name="rollout-redraft"),
     path("rollouts/<int:pk>/cancel/", rollouts.rollout_cancel, name="rollout-cancel"),
     path("rollouts/<int:pk>/pause/", rollouts.rollout_pause, name="rollout-pause"),
     path("rollouts/<int:pk>/resume/", rollouts.rollout_resume, name="rollout-resume"),

@@ -81,7 +81,7 @@ def test_what_only_shows_something_takes_no_form(cluster, client_for):
     forms += ("forget/", "apply/", "dismiss/", "give/")
     forms += ("restarts/start/",)
     forms += ("attach/", "detach/", "drain/", "go-on/")
-    forms += ("draft/parameter/", "draft/drop/", "discard/", "roll-out/", "looked-at/", "functions/draft/")
+    forms += ("draft/parameter/", "draft/drop/", "discard/", "roll-out/", "looked-at/", "functions/draft/", "redraft/")
 
     shown = [address for address in addresses("o/<slug:organisation>/") if not address.endswith(forms)]
     assert len(shown) >= 12

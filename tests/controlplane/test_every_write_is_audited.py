@@ -49,6 +49,8 @@ UNAUDITED = {
     ("POST", "cluster-draft-drop"): "a draft is its author's own, and changes nothing",
     ("POST", "cluster-draft-discard"): "a draft is its author's own, and changes nothing",
     ("POST", "cluster-draft-looked-at"): "a draft is its author's own, and changes nothing",
+    ("POST", "rollout-redraft"): "a draft is its author's own, and changes nothing",
+    ("POST", "api-rollout-redraft"): "a draft is its author's own, and changes nothing",
     ("POST", "cluster-functions-draft"): "a draft is its author's own, and changes nothing",
     ("POST", "api-functions-draft"): "a draft is its author's own, and changes nothing",
     ("PATCH", "api-draft"): "a draft is its author's own, and changes nothing",

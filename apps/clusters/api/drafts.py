@@ -13,7 +13,7 @@ from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
 from apps.clusters.api import refusals, shapes
 from apps.clusters.api.change_inputs import DraftInput, DraftPreviewInput, RolloutInput
-from apps.clusters.control import drafts
+from apps.clusters.control import drafts, redrafting
 from apps.clusters.control.draft_rows import WEIGHTS, Draft
 from apps.clusters.control.drafts import DraftChange
 from apps.clusters.control.parameter_change import ChangePreview
@@ -120,6 +120,27 @@ class DraftRolloutView(APIView):
                 now=now,
             )
         return Response(rollout_answer(rollout=rollout, caller=caller, now=now), status=status.HTTP_202_ACCEPTED)
+
+
+class RedraftView(APIView):
+    @extend_schema(
+        operation_id="rollouts_draft_again",
+        parameters=[IF_MATCH],
+        request=None,
+        responses=shapes.answer(DraftAnswer, 400, 404, 409, 412),
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """Put what a rollout that was taken back, cancelled or failed wanted into your draft again.
+
+        What your draft says already stays as it is there.
+        """
+        caller = caller_of(request)
+        rollout = lookup.rollout_of(caller=caller, pk=pk)
+        with refusals.as_problems():
+            draft = redrafting.redraft(
+                caller=caller, rollout=rollout, expected=expected_versions(request), now=timezone.now()
+            )
+        return answered(rollout.cluster, draft)
 
 
 def answered(cluster: Cluster, draft: Draft) -> Response:

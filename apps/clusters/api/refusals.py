@@ -11,6 +11,7 @@ from apps.clusters.control import (
     drift_changes,
     function_draft,
     parameter_change,
+    redrafting,
     rollout_holds,
     rollouts,
     weight_change,
@@ -27,6 +28,7 @@ from controlplane.problems import Problem
 _CONFLICTS: Mapping[type[Exception], tuple[str, str]] = {
     debt_settlement.DebtRefused: ("debt-refused", "This cannot be done about the debt now"),
     drafts.NothingDrafted: ("draft-empty", "There is nothing in this draft"),
+    redrafting.NotRedrafted: ("nothing-to-draft", "There is nothing of this rollout to draft"),
     function_draft.NothingProposed: ("nothing-proposed", "There is no list of functions to draft"),
     drift_changes.DriftRefused: ("drift-refused", "This cannot be done about the drift now"),
     weight_change.WeightsRefused: ("weights-refused", "These weights cannot be rolled out"),

@@ -103,6 +103,7 @@ urlpatterns = [
     path("rollouts/<int:pk>/", weights.RolloutView.as_view(), name="api-rollout"),
     path("rollouts/<int:pk>/receipts/", weights.ReceiptsView.as_view(), name="api-rollout-receipts"),
     path("rollouts/<int:pk>/rollback/", weights.RollbackView.as_view(), name="api-rollout-rollback"),
+    path("rollouts/<int:pk>/draft/", drafts.RedraftView.as_view(), name="api-rollout-redraft"),
     path("rollouts/<int:pk>/cancel/", weights.CancelView.as_view(), name="api-rollout-cancel"),
     path("clusters/<slug:slug>/observe-only/", writes.ClusterObserveView.as_view(), name="api-observe-only"),
     path("observe-only/", writes.OrganisationObserveView.as_view(), name="api-organisation-observe-only"),

@@ -110,12 +110,13 @@ class Pace(TypedDict):
 
 
 class Ways(TypedDict):
-    """What the caller may do about it now."""
+    """What the caller may do about it now. can_redraft: put what it changed into their draft again."""
 
     can_pause: bool
     can_resume: bool
     can_roll_back: bool
     can_cancel: bool
+    can_redraft: bool
     way_back: str
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.control import revisions, rollout_rows, rollout_steps, writes
+from apps.clusters.control import redrafting, revisions, rollout_rows, rollout_steps, writes
 from apps.clusters.control.convergence import Finding
 from apps.clusters.domain import pgpool_conf, rollout_plan
 from apps.clusters.domain.rollout_plan import Action, Finish, Hold, Wait
@@ -101,7 +101,9 @@ def _page(
 
 
 def _whole(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
-    return found.select_related("revision", "cluster").prefetch_related("steps__instance", "cluster__backends")
+    rolled_back = Rollout.objects.filter(rollback_of=OuterRef("pk"), state=Rollout.State.VERIFIED)
+    whole = found.select_related("revision", "cluster").prefetch_related("steps__instance", "cluster__backends")
+    return whole.annotate(is_rolled_back=Exists(rolled_back))
 
 
 def _busy(cluster_ids: Iterable[int]) -> set[int]:
@@ -188,8 +190,15 @@ def _ways(rollout: Rollout, steps: Sequence[RolloutStep], asked: _Asked) -> Ways
         "can_resume": can_cancel and is_paused,
         "can_roll_back": may_operate and not has_active and newer is None and _can_be_taken_back(rollout, steps),
         "can_cancel": can_cancel,
+        "can_redraft": may_operate and redrafting.does_not_stand(rollout, is_rolled_back=_is_rolled_back(rollout)),
         "way_back": rollout_words.way_back(rollout, steps, has_active=has_active, newer=newer),
     }
+
+
+def _is_rolled_back(rollout: Rollout) -> bool:
+    """As _whole found it."""
+    found: bool = getattr(rollout, "is_rolled_back")  # noqa: B009  an annotation, which the model does not know
+    return found
 
 
 def _weighed(rollout: Rollout) -> Weighed:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
-from apps.clusters.control import drafts, weight_change
+from apps.clusters.control import drafts, redrafting, weight_change
 from apps.clusters.control.draft_rows import Draft
 from apps.clusters.control.drafts import DraftChange
 from apps.clusters.control.parameter_change import ParametersRefused
@@ -107,6 +107,19 @@ def draft_looked_at(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
     except WeightError:
         messages.warning(request, "Another revision came in meanwhile: look at that one too.")
     return _back(caller, cluster)
+
+
+@require_POST
+@page(Role.OPERATOR)
+def rollout_redraft(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
+    """From the page of a rollout that was taken back."""
+    rollout = lookup.rollout_of(caller=caller, pk=pk)
+    try:
+        redrafting.redraft(caller=caller, rollout=rollout, now=timezone.now())
+    except (redrafting.NotRedrafted, WeightError, ParametersRefused) as error:
+        messages.error(request, sentence(str(error)))
+        return see_other("rollout", organisation=caller.organisation.slug, pk=pk)
+    return _back(caller, rollout.cluster)
 
 
 @require_POST
