@@ -2,15 +2,26 @@
 
 import datetime as dt
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
 from apps.accounts.models import Organisation
 from apps.clusters.domain.show_rows import PoolNode
-from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, RevisionFile, Rollout, RolloutStep
-from apps.clusters.polling.changes import changes
-from apps.clusters.polling.memory import ClusterMemory
-from apps.clusters.polling.readings import InstanceReading, NodeReading, Tick
+from apps.clusters.models import (
+    Cluster,
+    ConfigRevision,
+    InstanceLatest,
+    PgpoolInstance,
+    RestartStep,
+    RevisionFile,
+    RollingRestart,
+    Rollout,
+    RolloutStep,
+)
+from apps.clusters.polling.changes import Change, changes
+from apps.clusters.polling.memory import ClusterMemory, remembered
+from apps.clusters.polling.readings import InstanceReading, NodeReading, State, Tick
 from apps.clusters.polling.registry import WatchedCluster, watched_clusters
 
 pytestmark = pytest.mark.django_db
@@ -117,3 +128,74 @@ def test_a_change_from_outside_is_told_and_so_is_its_end(rolled_out: Cluster) ->
     assert told(rolled_out, other, memory, watched) == TOLD
     assert told(rolled_out, written, memory, watched) == ["Weights are as Lifeguard wrote them again"]
     assert told(rolled_out, written, memory, watched) == []
+
+
+def looked(cluster: Cluster, memory: ClusterMemory, *, after_s: float, state: State = "unreachable") -> list[Change]:
+    """One look, so many seconds after the order to restart."""
+    [instance] = cluster.instances.all()
+    [watched] = watched_clusters(shard=0, shards=1, now=NOW)
+    reading = InstanceReading(instance.pk, state, reason="Check that pgpool runs.")
+    tick = Tick(at=NOW + dt.timedelta(seconds=after_s), number=1, instances=(reading,), backends=())
+    return changes(cluster=watched, memory=memory, tick=tick)
+
+
+def restart_of(cluster: Cluster, **step: Any) -> RollingRestart:
+    [instance] = cluster.instances.all()
+    restart = RollingRestart.objects.create(cluster=cluster)
+    RestartStep.objects.create(
+        restart=restart, position=0, instance=instance, instance_name=instance.name,
+        **{"way": "command", "state": "ordered", "ordered_at": NOW, **step},
+    )  # fmt: skip
+    return restart
+
+
+def told_as(found: list[Change]) -> list[tuple[str, bool]]:
+    return [(one.title, one.is_problem) for one in found]
+
+
+def test_a_pgpool_that_is_away_for_our_own_restart_is_no_alarm(cluster: Cluster) -> None:
+    restart, memory = restart_of(cluster), ClusterMemory()
+
+    assert looked(cluster, memory, after_s=1) == []
+    assert told_as(looked(cluster, memory, after_s=3)) == [(f"pgpool-1 is away for restart #{restart.pk}", False)]
+    assert looked(cluster, memory, after_s=5) == []
+    assert told_as(looked(cluster, memory, after_s=7, state="answering")) == [("pgpool-1 answers again", False)]
+
+
+@pytest.mark.parametrize(
+    ("step", "patience_s"),
+    [
+        ({"ended_at": NOW, "silent_at": NOW}, 360),
+        ({"state": "restarted", "returned_at": NOW}, 360),
+        ({"way": "hand", "silent_at": NOW}, 360),  # and not the hours within which a person may begin
+    ],
+)
+def test_one_that_stays_away_longer_than_its_restart_may_take_is_an_alarm(
+    cluster: Cluster, step: dict[str, Any], patience_s: float
+) -> None:
+    restart_of(cluster, **step)
+    memory = ClusterMemory()
+    for after_s in (1, 3, patience_s - 1):
+        assert not any(one.is_problem for one in looked(cluster, memory, after_s=after_s))
+
+    assert told_as(looked(cluster, memory, after_s=patience_s)) == [("pgpool-1 does not answer", True)]
+    assert looked(cluster, memory, after_s=patience_s + 2) == []
+
+
+def test_a_restart_that_failed_leaves_an_alarm(cluster: Cluster) -> None:
+    restart, memory = restart_of(cluster), ClusterMemory()
+    for after_s in (1, 3):
+        looked(cluster, memory, after_s=after_s)
+    RollingRestart.objects.filter(pk=restart.pk).update(state="failed")
+
+    assert told_as(looked(cluster, memory, after_s=5)) == [("pgpool-1 does not answer", True)]
+
+
+def test_another_poller_goes_on_waiting_for_it_and_tells_when_it_stays_away(cluster: Cluster) -> None:
+    restart_of(cluster, ended_at=NOW, silent_at=NOW)
+    InstanceLatest.objects.create(instance=cluster.instances.get(), polled_at=NOW, state="unreachable", state_since=NOW)
+    memory = remembered(cluster.pk)
+
+    for after_s in (1, 3):
+        assert looked(cluster, memory, after_s=after_s) == []
+    assert told_as(looked(cluster, memory, after_s=361)) == [("pgpool-1 does not answer", True)]

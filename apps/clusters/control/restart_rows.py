@@ -80,6 +80,18 @@ def given_up_at(step: RestartStep, ordered_at: datetime) -> datetime:
     return step.ended_at + (TAKES_EFFECT_WITHIN if step.silent_at is None else RETURNS_WITHIN)
 
 
+def away_for(instance_id: int, *, now: datetime) -> RestartStep | None:
+    """The step under way that this pgpool may be away for; None once it should have been back."""
+    step = RestartStep.objects.filter(
+        instance_id=instance_id, state__in=(State.ORDERED, State.RESTARTED), restart__state=RollingRestart.State.RUNNING
+    ).first()
+    if step is None or step.ordered_at is None or now >= given_up_at(step, step.ordered_at):
+        return None
+    # A person may take hours to begin with it, but not to end it.
+    is_late = step.silent_at is not None and now >= step.silent_at + RETURNS_WITHIN
+    return None if is_late and step.state == State.ORDERED else step
+
+
 def announce(restart: RollingRestart) -> None:
     facts = {"restart": restart.pk, "state": restart.state}
     events.announce(f"cluster.{restart.cluster_id}", "event", **facts)

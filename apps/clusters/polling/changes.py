@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from apps.clusters.control import restart_rows
 from apps.clusters.control.revisions import known_files, weights_of
 from apps.clusters.domain import pgpool_conf
 from apps.clusters.domain.connection_trouble import NOBODY_SERVED
@@ -37,7 +38,7 @@ class Change:
 def changes(*, cluster: WatchedCluster, memory: ClusterMemory, tick: Tick) -> list[Change]:
     """Compare a tick with the memory, and bring the memory up to date (all but its counters)."""
     names = {one.instance_id: one.name for one in cluster.instances}
-    found = [change for one in tick.instances for change in _presence(one, names, memory)]
+    found = [change for one in tick.instances for change in _presence(one, names, memory, tick.at)]
     answering = [one for one in tick.instances if one.is_answering and one.nodes]
     found += _restarts(answering, names, memory)
     found += _status(tick.instances, _node_names(cluster), names, memory)
@@ -54,20 +55,30 @@ def _named(names: Mapping[int, str], node_id: int) -> str:
     return names.get(node_id, f"backend {node_id}")
 
 
-def _presence(reading: InstanceReading, names: Mapping[int, str], memory: ClusterMemory) -> Iterable[Change]:
+def _presence(
+    reading: InstanceReading, names: Mapping[int, str], memory: ClusterMemory, at: dt.datetime
+) -> Iterable[Change]:
     key = reading.instance_id
     name = names.get(key, f"instance {key}")
     if reading.is_answering:
         memory.failures[key] = 0
         memory.renumbered.discard(key)
-        if key in memory.told:
+        if key in memory.told | memory.restarting:
             memory.told.discard(key)
+            memory.restarting.discard(key)
             yield Change("instance", f"{name} answers again", instance_name=name)
         return
     memory.failures[key] = memory.failures.get(key, 0) + 1
     # It comes in with a restart, during which the pgpool may have been told to be away already.
     is_news = reading.state == "renumbered" and key not in memory.renumbered
     if is_news or (memory.failures[key] >= FAILURES_TOLD and key not in memory.told):
+        step = None if is_news else restart_rows.away_for(key, now=at)
+        if step is not None:
+            if key not in memory.restarting:
+                memory.restarting.add(key)
+                detail = "It was told to restart, and is waited for: the page Restarts says how far it is."
+                yield Change("instance", f"{name} is away for restart #{step.restart_id}", detail, instance_name=name)
+            return
         memory.told.add(key)
         if is_news:
             memory.renumbered.add(key)

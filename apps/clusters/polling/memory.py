@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from apps.clusters.control import restart_rows
 from apps.clusters.domain.watchdog import Watchdog
 from apps.clusters.domain.watchdog_settled import Settled
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest, WatchdogLatest
@@ -44,7 +45,8 @@ class AskedWatchdog:
 @dataclass
 class ClusterMemory:
     """failures: how many looks in a row a pgpool has not answered; told: pgpools whose silence has been announced;
-    renumbered: those of which it was told that they number the backends differently.
+    restarting: those that are told to be away for a restart of ours; renumbered: those of which it was told that they
+    number the backends differently.
 
     is_up: node_id -> whether the pgpools hold the backend for up. lag_over_at: node_id -> when its lag was over
     delay_threshold latest, from then on until its end is told. watchdogs: of this watch; watchdog: what they agreed on
@@ -54,6 +56,7 @@ class ClusterMemory:
     sessions: dict[int, int] = field(default_factory=dict)
     failures: dict[int, int] = field(default_factory=dict)
     told: set[int] = field(default_factory=set)
+    restarting: set[int] = field(default_factory=set)
     renumbered: set[int] = field(default_factory=set)
     is_up: dict[int, bool] = field(default_factory=dict)
     lag_over_at: dict[int, dt.datetime] = field(default_factory=dict)
@@ -74,7 +77,8 @@ def remembered(cluster_id: int) -> ClusterMemory:
     for latest in InstanceLatest.objects.filter(instance__cluster_id=cluster_id):
         memory.sessions[latest.instance_id] = latest.session_count or 0
         if latest.state != InstanceLatest.State.ANSWERING:
-            memory.told.add(latest.instance_id)
+            is_restarting = restart_rows.away_for(latest.instance_id, now=latest.polled_at) is not None
+            (memory.restarting if is_restarting else memory.told).add(latest.instance_id)
         if latest.state == InstanceLatest.State.RENUMBERED:
             memory.renumbered.add(latest.instance_id)
         if latest.answered_at is not None:
