@@ -120,6 +120,10 @@ def test_the_page_and_rest_show_the_keys_that_are_offered(agent: SshAgent, setti
     assert answer["authorized_keys"].endswith(f"restrict {held.public}")
     assert answer["agent"]["keys"][0]["fingerprint"] == fingerprint(held.public) != answer["fingerprint"]
 
+    told = admin.post("/o/acme/ssh-key/create/", follow=True).content.decode()
+    assert "No host is shown it while an ssh-agent signs." in told
+    assert "Put its line on every host" not in told
+
     agent.forget()
     assert "It holds no key" in admin.get("/o/acme/ssh-key/").content.decode()
     agent.stop()

@@ -49,7 +49,7 @@ def ssh_key(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page(Role.ADMIN)
 def ssh_key_create(request: HttpRequest, caller: Caller) -> HttpResponse:
     ssh_accounts.make_key(caller=caller)
-    messages.success(request, "There is a new key. Put its line on every host before the next rollout.")
+    _tell(request, caller, "There is a new key. Put its line on every host before the next rollout.")
     return see_other("ssh-key", organisation=caller.organisation.slug)
 
 
@@ -64,8 +64,14 @@ def ssh_key_own_create(request: HttpRequest, caller: Caller) -> HttpResponse:
     except KeyRefused as error:
         form.add_error("private_key", sentence(str(error)))
         return _key_page(request, caller, form, status=422)
-    messages.success(request, "This key is shown to every host from now on.")
+    _tell(request, caller, "This key is shown to every host from now on.")
     return see_other("ssh-key", organisation=caller.organisation.slug)
+
+
+def _tell(request: HttpRequest, caller: Caller, done: str) -> None:
+    is_waiting = ssh_accounts.agent_of(caller.organisation) is not None
+    waiting = "The key is stored. No host is shown it while an ssh-agent signs."
+    messages.success(request, waiting if is_waiting else done)
 
 
 def _key_page(request: HttpRequest, caller: Caller, form: OwnKeyForm, status: int = 200) -> HttpResponse:
