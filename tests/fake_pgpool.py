@@ -263,8 +263,13 @@ class FakePgpool:
             group = "" if asked.endswith("all") else "backend_"
             items = [[name, value, ""] for name, value in values.items() if name.startswith(group)]
             return table(["item", "value", "description"], items)
-        if (match := re.fullmatch(r"pgpool show (\w+)", asked)) and match[1] in values:
-            return table([match[1]], [[values[match[1]]]])
+        if match := re.fullmatch(r"pgpool show (\w+)", asked):
+            family = [name for name in values if re.fullmatch(rf"{match[1]}\d+", name)]
+            if family:  # health_check_period is shown along with that of every backend
+                own = [name for name in [match[1]] if name in values]
+                return table(["item", "value", "description"], [[name, values[name], ""] for name in own + family])
+            if match[1] in values:
+                return table([match[1]], [[values[match[1]]]])
         if asked.startswith("select"):
             return table(["answer"], [["ft"[self.has_monitor] if "pg_has_role" in asked else "1"]])
         name = asked.removeprefix("pgpool ").removeprefix("show ")

@@ -41,6 +41,19 @@ async def test_a_name_that_pgpool_does_not_know_is_left_out(
     assert list(reading.sessions) == [{"delay_threshold": "0"}] * SESSIONS
 
 
+@pytest.mark.parametrize("most_asked_singly", [0, read_back.MOST_ASKED_SINGLY])
+async def test_a_value_for_all_backends_is_told_from_that_of_each(
+    monkeypatch: pytest.MonkeyPatch, most_asked_singly: int
+) -> None:
+    monkeypatch.setattr(read_back, "MOST_ASKED_SINGLY", most_asked_singly)
+    async with FakePgpool() as pgpool:
+        pgpool.values |= {"health_check_period": "2", "health_check_period0": "5"}
+        names = ["health_check_period", "health_check_period0", "backend_weight"]
+        reading = await read_back_until(address_of(pgpool), names, is_wanted=lambda _: True, patience_s=5)
+
+    assert list(reading.sessions) == [{"health_check_period": "2", "health_check_period0": "5"}] * SESSIONS
+
+
 async def test_a_pgpool_that_goes_away_while_it_is_read_is_unreachable() -> None:
     async with FakePgpool() as pgpool:
 

@@ -10,6 +10,7 @@ import pytest
 
 from apps.clusters.domain.pgpool_conf import parse
 from apps.clusters.domain.show_rows import parse_pool_nodes, parse_pool_processes, parse_pool_version
+from apps.clusters.outside import read_back
 from apps.clusters.outside.backend_client import BackendAddress, BackendUnreachable, KeptBackend, ask_backend
 from apps.clusters.outside.delivery import LocalFile
 from apps.clusters.outside.diagnosis import diagnose, diagnose_backend
@@ -57,6 +58,27 @@ async def test_pgpool_answers_every_question_of_a_poll(lab: Lab) -> None:
     assert any(process.is_in_use for process in processes)
     assert parse_pool_version(version["pool_version"] or "")[0].isdigit()
     assert probe_ms > 0
+
+
+async def test_every_parameter_that_pgpool_shows_can_be_read_back(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    address = pgpool_address(lab)
+    connection = await connect(address, deadline_s=ANSWER_S)
+    shown = {
+        row["item"] or "": row["value"] or "" for row in await connection.show("PGPOOL SHOW ALL", deadline_s=ANSWER_S)
+    }
+    await connection.close()
+    assert {"health_check_period", "health_check_period0", "backend_weight1"} <= shown.keys()
+    monkeypatch.setattr(read_back, "MOST_ASKED_SINGLY", len(shown))
+    monkeypatch.setattr(read_back, "SESSIONS", 1)
+
+    found: dict[str, str] = {}
+    for some in ([name for name in shown if name == name.lower()], [name for name in shown if name != name.lower()]):
+        reading = await read_back.read_back_until(
+            address, some, is_wanted=lambda _: True, patience_s=ANSWER_S, deadline_s=ANSWER_S
+        )
+        found |= reading.sessions[0]
+
+    assert found == shown
 
 
 async def test_pcp_and_sql_describe_the_same_backends(lab: Lab) -> None:

@@ -122,6 +122,7 @@ def test_every_parameter_is_in_use_waits_for_a_restart_or_is_known_not_to_be_in_
         {
             "delay_threshold": "5000000",
             "client_idle_limit": "300",
+            "health_check_max_retries": "2",
             "log_min_messages": "error",
             "prefer_lower_delay_standby": "on",
             "read_only_function_list": "now,get_.*",

@@ -117,7 +117,8 @@ async def _read(opened: list[PgpoolConnection], names: Collection[str], left: _L
 
 async def _shown_values(connection: PgpoolConnection, names: Collection[str], left: _Left) -> dict[str, str]:
     """By name; without those that this pgpool does not know."""
-    if len(names) > MOST_ASKED_SINGLY:
+    # PGPOOL SHOW folds the name to lower case, and then does not find delegate_IP.
+    if len(names) > MOST_ASKED_SINGLY or any(name != name.lower() for name in names):
         rows = await connection.show("PGPOOL SHOW ALL", deadline_s=left.at_most(SHOW_DEADLINE_S))
         shown = {row.get("item") or "": row.get("value") or "" for row in rows}
         return {name: shown[name] for name in sorted(names) if name in shown}
@@ -136,8 +137,10 @@ async def _shown_value(connection: PgpoolConnection, name: str, left: _Left) -> 
         if connection.is_open and is_unknown_to_pgpool(error):
             return None
         raise
-    # A name such as "backend" stands for a group of parameters, and is none itself.
-    return (rows[0][name] or "") if rows and name in rows[0] else None
+    if rows and name in rows[0]:
+        return rows[0][name] or ""
+    # health_check_period is shown along with that of every backend; a name such as "backend" is that of a group only.
+    return next((row.get("value") or "" for row in rows if row.get("item") == name), None)
 
 
 async def _with_shares(sessions: tuple[Mapping[str, str], ...], connection: PgpoolConnection, left: _Left) -> ReadBack:
