@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from apps.clusters.control import convergence
-from apps.clusters.domain import routing
+from apps.clusters.domain import draws_needed, routing
 from apps.clusters.history.append import InstanceSampleRow, NodeSampleRow, append
 from apps.clusters.models import Rollout
 from tests.clusters.rollout_scene import NOW, Scene, scene
@@ -253,4 +253,4 @@ def test_two_ticks_at_once_judge_once(rollout: Rollout, acme: Scene) -> None:
 def test_the_sessions_needed_make_the_widest_band_ten_points(weights: dict[int, float], needed: int) -> None:
     verdict = routing.verdict(weights=weights, select_counts={}, sessions=None, statement_level=False)
 
-    assert convergence.needed_draws(verdict) == needed
+    assert draws_needed.needed_draws(verdict) == needed

@@ -1,7 +1,6 @@
 """Do the reads follow a verified rollout? Sessions keep their backend, so the answer fills as they turn over."""
 
 import logging
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +9,9 @@ from typing import NotRequired, TypedDict
 from django.db import transaction
 from django.db.models import Q
 
-from apps.clusters.domain import routing, routing_words
+from apps.clusters.domain import draws_needed, routing
+from apps.clusters.domain.draws_needed import UNSPREAD_DRAWS_PER_READ, Evidence
+from apps.clusters.domain.guard_reach import counts_sessions
 from apps.clusters.domain.guards import Reads
 from apps.clusters.domain.routing import Condition, InstanceReading, RoutingState, Verdict
 from apps.clusters.history.windows import InstanceWindow, window_counts
@@ -26,10 +27,6 @@ logger = logging.getLogger(__name__)
 SETTLE = timedelta(seconds=3)
 LONGEST_WINDOW = timedelta(minutes=5)
 GIVE_UP_AFTER = timedelta(hours=1)
-# Sessions enough that chance moves no share by more than 10 points, 95 times in 100; and never fewer than 10.
-BAND = 0.10
-Z_95 = 1.96
-FEWEST_DRAWS = 10
 
 
 class ConvergedNode(TypedDict):
@@ -45,8 +42,10 @@ class ConvergedNode(TypedDict):
 class Finding(TypedDict):
     """The verdict on the reads from start to end, and how many sessions it takes; None where nobody counts them.
 
-    sentence: the verdict in words, and how many sessions are missing; evidence: how many there were. progress: share
-    of the sessions that it takes, 0..1. converged_at: when the reads were first seen to follow, which they then stay.
+    sentence: the verdict in words, and how many sessions or reads are missing; evidence: how many there were.
+    missing_reads: where each read is a draw, or pgpool counts no sessions and how far the shares move tells how many
+    draws stand behind a read; null elsewhere. progress: share of what it takes, 0..1. converged_at: when the reads
+    were first seen to follow, which they then stay.
     """
 
     converged_at: str | None
@@ -57,6 +56,7 @@ class Finding(TypedDict):
     sessions: float | None
     needed_sessions: int
     missing_sessions: int | None
+    missing_reads: NotRequired[int | None]
     reads: int
     start: str
     end: str
@@ -160,23 +160,21 @@ def _finding(judged: _Judged, windows: Sequence[InstanceWindow], start: datetime
     if verdict.state is RoutingState.OFF:
         past = conditions_of(judged.sight, lagged_until([(judged.sight, start)], end=judged.now))
         verdict = _verdict(judged, windows, past, window_s=window_s)
-    needed = needed_draws(verdict)
-    is_statement_level = judged.rollout.cluster.is_statement_level
-    draws = _draws(verdict)
-    missing = None if draws is None else max(0, math.ceil(needed - draws))
-    is_good = verdict.state in {RoutingState.FOLLOWS, RoutingState.WITHIN_NOISE} and missing == 0
+    evidence = _evidence_of(judged, verdict, windows)
+    is_good = verdict.state in {RoutingState.FOLLOWS, RoutingState.WITHIN_NOISE} and evidence.missing == 0
     sentence = "No reads yet." if verdict.sessions is None and not verdict.reads else verdict.sentence
-    if missing and verdict.state is not RoutingState.OFF:
-        sentence = f"{sentence} {routing_words.more_needed(missing, statement_level=is_statement_level)}"
+    if evidence.more_needed and verdict.state is not RoutingState.OFF:
+        sentence = f"{sentence} {evidence.more_needed}"
     return {
         "converged_at": judged.now.isoformat() if is_good else None,
         "state": verdict.state.value,
         "sentence": sentence,
-        "evidence": _evidence(draws, missing, is_statement_level=is_statement_level),
-        "progress": 0.0 if missing is None else 1 - missing / needed,
+        "evidence": evidence.text,
+        "progress": 0.0 if evidence.missing is None else 1 - evidence.missing / evidence.needed,
         "sessions": verdict.sessions,
-        "needed_sessions": needed,
-        "missing_sessions": missing,
+        "needed_sessions": evidence.needed,
+        "missing_sessions": evidence.missing_sessions,
+        "missing_reads": evidence.missing_reads,
         "reads": verdict.reads,
         "start": start.isoformat(),
         "end": judged.now.isoformat(),
@@ -191,15 +189,16 @@ def reads_since(*, rollout: Rollout, instance_ids: Sequence[int], start: datetim
     windows = window_counts(cluster=rollout.cluster, start=begin, end=now, only=instance_ids)
     past = conditions_of(judged.sight, lagged_until([(judged.sight, begin)], end=now))
     verdict = _verdict(judged, windows, past, window_s=max(0, round((now - begin).total_seconds())))
-    draws = _draws(verdict)
-    missing = None if draws is None else max(0, math.ceil(needed_draws(verdict) - draws))
-    sentence = verdict.sentence if verdict.reads else "No reads yet."
+    evidence = _evidence_of(judged, verdict, windows)
+    is_in_reads = evidence.is_in_reads
+    missing = evidence.missing_reads if is_in_reads else evidence.missing
+    sentence, unit = verdict.sentence if verdict.reads else "No reads yet.", "reads" if is_in_reads else "sessions"
     if verdict.state is not RoutingState.OFF or not verdict.is_certain:
-        return Reads(is_off=False, sentence=sentence, missing=missing)
+        return Reads(is_off=False, sentence=sentence, missing=missing, unit=unit)
     before = window_counts(cluster=rollout.cluster, start=start - LONGEST_WINDOW, end=start, only=instance_ids)
     earlier = _verdict(judged, before, past, window_s=round(LONGEST_WINDOW.total_seconds()))
     is_nearer = not earlier.reads or _distance(verdict) < _distance(earlier)
-    return Reads(is_off=not is_nearer, sentence=sentence, missing=missing, is_on_the_way=is_nearer)
+    return Reads(is_off=not is_nearer, sentence=sentence, missing=missing, is_on_the_way=is_nearer, unit=unit)
 
 
 def _distance(verdict: Verdict) -> float:
@@ -207,47 +206,44 @@ def _distance(verdict: Verdict) -> float:
     return sum(abs((node.observed_share or 0.0) - node.effective_share) for node in verdict.nodes) / 2
 
 
-def _draws(verdict: Verdict) -> float | None:
-    """How many times chance chose a backend; None where that cannot be counted."""
-    if verdict.draws is None:
-        return None if verdict.reads else 0.0
-    return verdict.draws
-
-
-def _evidence(draws: float | None, missing: int | None, *, is_statement_level: bool) -> str:
-    if draws is None:
-        return "sessions are not counted"
-    counted = routing_words.counted(draws, statement_level=is_statement_level)
-    return f"{counted}, needs about {missing:,} more" if missing else counted
-
-
-def needed_draws(verdict: Verdict) -> int:
-    """n of 1.96 * sqrt(p (1 - p) / n) <= 0.10 for the share p with the widest band."""
-    spread = max((node.effective_share * (1 - node.effective_share) for node in verdict.nodes), default=0.0)
-    return max(FEWEST_DRAWS, math.ceil((Z_95 / BAND) ** 2 * spread - 1e-9))
+def _evidence_of(judged: _Judged, verdict: Verdict, windows: Sequence[InstanceWindow]) -> Evidence:
+    seen = [window for window in windows if window.name in judged.weights]
+    versions = {one.instance.name: one.instance.version for one in judged.sight.instances}
+    usual = [draws for window in seen if (draws := draws_of(judged.sight).get(window.instance_id)) is not None]
+    return draws_needed.evidence_of(
+        verdict,
+        statement_level=judged.rollout.cluster.is_statement_level,
+        counts_sessions=not seen
+        or any(one.sessions is not None or counts_sessions(versions.get(one.name, "")) for one in seen),
+        draws_per_read=sum(usual) / len(usual) if usual else None,
+    )
 
 
 def _verdict(
     judged: _Judged, windows: Sequence[InstanceWindow], conditions: Mapping[int, Condition], *, window_s: float
 ) -> Verdict:
-    weights, draws = judged.weights, draws_of(judged.sight)
-    readings = [
-        InstanceReading(
-            name=window.name,
-            weights={int(node_id): float(weight) for node_id, weight in weights[window.name].items()},
-            select_counts=window.select_counts,
-            sessions=window.sessions,
-            draws_per_read=draws.get(window.instance_id),
-        )
-        for window in windows
-        if window.name in weights
-    ]
+    readings = [_reading(judged, window, conditions) for window in windows if window.name in judged.weights]
     return routing.pooled_verdict(
         readings,
         statement_level=judged.rollout.cluster.is_statement_level,
         names=judged.names,
         conditions=conditions,
         window_s=window_s,
+    )
+
+
+def _reading(judged: _Judged, window: InstanceWindow, conditions: Mapping[int, Condition]) -> InstanceReading:
+    weights = {int(node_id): float(weight) for node_id, weight in judged.weights[window.name].items()}
+    drawn = [one for one, weight in weights.items() if weight > 0 and conditions.get(one, Condition()).is_up]
+    draws = draws_of(judged.sight).get(window.instance_id)
+    if draws is None and window.sessions is None and len(drawn) == 1:
+        draws = UNSPREAD_DRAWS_PER_READ
+    return InstanceReading(
+        name=window.name,
+        weights=weights,
+        select_counts=window.select_counts,
+        sessions=window.sessions,
+        draws_per_read=draws,
     )
 
 

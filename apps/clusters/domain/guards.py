@@ -21,6 +21,7 @@ class Outcome(StrEnum):
     GOOD = "good"
     BAD = "bad"
     INCONCLUSIVE = "inconclusive"
+    LEFT_OUT = "left out"  # nothing can ever be told there: no verdict, and nothing to wait for
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,24 @@ class Guards:
     lost: bool = True
     shares: bool = True
     aborted: float | None = 3.0
+
+    @property
+    def is_any_on(self) -> bool:
+        limits = (self.replay_lag_s, self.error_factor, self.latency_factor, self.aborted)
+        return self.lost or self.shares or any(limit is not None for limit in limits)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A guard that can tell nothing of these pgpools, and why."""
+
+    guard: str
+    instances: tuple[str, ...]
+    reason: str
+
+    @property
+    def text(self) -> str:
+        return f"{', '.join(self.instances)}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +94,7 @@ class Aborted:
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """How the reads of the written pgpools stand to the new weights. missing: sessions; None where nobody counts.
+    """How the reads of the written pgpools stand to the new weights. missing: of unit; None where nobody counts.
 
     is_off: certainly, and no nearer to them than before the change. is_on_the_way: off, but nearer than before;
     sessions that stay keep the backend that they read from.
@@ -85,6 +104,7 @@ class Reads:
     sentence: str
     missing: int | None
     is_on_the_way: bool = False
+    unit: str = "sessions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,26 +135,34 @@ def judge(
     now: Seen,
     round_trips: Mapping[str, tuple[RoundTrips, RoundTrips]],
     aborted: Mapping[str, tuple[Aborted, Aborted]],
-    reads: Reads,
+    reads: Reads | None,
+    left_out: Sequence[LeftOut] = (),
 ) -> tuple[Finding, ...]:
-    """One finding for each guard that is on.
+    """One finding for each guard that is on, and one for each that was left out somewhere.
 
     round_trips: name of the pgpool -> those before the change and those since; aborted: the same of each standby.
+    reads: of the pgpools whose shares can be judged, None where there is none; counted likewise leaves out those of
+    which no errors can be told.
     """
     found = []
+    without = {one.guard for one in left_out}
     if guards.lost:
         found.append(_lost(before, now))
     if guards.replay_lag_s is not None:
         found.append(_lag(guards.replay_lag_s, before, now))
-    if guards.error_factor is not None:
+    if guards.error_factor is not None and (now.counted or "error_factor" not in without):
         found.append(_errors(guards.error_factor, before, now))
     if guards.aborted is not None:
         found.append(_aborted(guards.aborted, aborted, now))
     if guards.latency_factor is not None:
         found.append(_latency(guards.latency_factor, round_trips))
-    if guards.shares:
+    if guards.shares and reads is not None:
         found.append(_shares(reads))
-    return tuple(found)
+    said = [Finding(one.guard, Outcome.LEFT_OUT, one.text) for one in left_out]
+    if said and not found:
+        text = "nothing is left to judge by: it needs another guard, or a Pgpool-II that tells more"
+        found.append(Finding("any", Outcome.INCONCLUSIVE, f"{text} ({'; '.join(one.text for one in said)})"))
+    return (*found, *said)
 
 
 def overall(found: Iterable[Finding]) -> Outcome:
@@ -251,5 +279,5 @@ def _shares(reads: Reads) -> Finding:
     if reads.missing is None:
         return Finding("shares", Outcome.INCONCLUSIVE, f"{said}; sessions are not counted")
     if reads.missing:
-        return Finding("shares", Outcome.INCONCLUSIVE, f"{said}; needs about {reads.missing:,} more sessions")
+        return Finding("shares", Outcome.INCONCLUSIVE, f"{said}; needs about {reads.missing:,} more {reads.unit}")
     return Finding("shares", Outcome.GOOD, said)

@@ -91,8 +91,12 @@ def unequal(sessions: float | None, draws: float) -> str:
     return f"{counted(sessions, statement_level=False)} that weigh like {draws:,.0f}"
 
 
-def more_needed(missing: int, *, statement_level: bool) -> str:
-    return f"Needs about {missing:,} more {'read' if statement_level else 'session'}{'' if missing == 1 else 's'}."
+def more_needed(missing: int, *, in_reads: bool) -> str:
+    return f"Needs about {missing:,} more {'read' if in_reads else 'session'}{'' if missing == 1 else 's'}."
+
+
+def not_measured_yet() -> str:
+    return "How far the shares move tells it instead, once there were about 5 min of reads under the same weights."
 
 
 def listed(names: Sequence[str]) -> str:

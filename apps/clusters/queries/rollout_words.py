@@ -104,10 +104,16 @@ def reads_ended(rollout: Rollout, *, is_superseded: bool, now: datetime) -> str:
     if not is_superseded and not is_late:
         return ""
     finding = rollout.convergence
-    missing = None if finding is None else finding["missing_sessions"]
-    needed = f"; it needed about {missing:,} more sessions" if missing else ""
+    needed = _needed(finding) if finding is not None else ""
     until = "before the next change" if is_superseded else "within an hour"
     return f"The reads were not seen to follow {until}{needed}."
+
+
+def _needed(finding: Finding) -> str:
+    if reads := finding.get("missing_reads"):
+        return f"; it needed about {reads:,} more reads"
+    sessions = finding["missing_sessions"]
+    return f"; it needed about {sessions:,} more sessions" if sessions else ""
 
 
 def _standing(finding: Finding | None) -> str:
@@ -240,10 +246,16 @@ def _under_way(rollout: Rollout, steps: Sequence[RolloutStep], verified: int) ->
         why = f" {rollout.pause_reason}" if rollout.pause_reason else ""
         return f"Paused{whom}: {verified} of {_counted(len(steps))} verified.{why}"
     if rollout.hold_ends_at is not None:
-        return f"Watching before the next follow: {verified} of {_counted(len(steps))} verified."
+        until = "it counts as verified" if is_last_hold(steps) else "the next follow"
+        return f"Watching before {until}: {verified} of {_counted(len(steps))} verified."
     waiting = [step.instance_name for step in steps if step.waiting_for]
     waits = f"; {listed(waiting)} {'wait' if len(waiting) > 1 else 'waits'}" if waiting else ""
     return f"Rolling out: {verified} of {_counted(len(steps))} verified{waits}."
+
+
+def is_last_hold(steps: Sequence[RolloutStep]) -> bool:
+    """Of a rollout that has not ended: whether nothing but its end follows."""
+    return {step.state for step in steps} <= {RolloutStep.State.VERIFIED, RolloutStep.State.OWED}
 
 
 def _what_goes_back(rollout: Rollout, steps: Sequence[RolloutStep]) -> str:

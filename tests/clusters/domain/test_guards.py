@@ -1,11 +1,23 @@
 """What the guards of a rollout make of what was seen before a change and since."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from apps.clusters.domain.guards import Aborted, Counted, Guards, Outcome, Reads, RoundTrips, Seen, judge, overall
+from apps.clusters.domain.guards import (
+    Aborted,
+    Counted,
+    Guards,
+    LeftOut,
+    Outcome,
+    Reads,
+    RoundTrips,
+    Seen,
+    judge,
+    overall,
+)
 
 FOLLOWS = Reads(is_off=False, sentence="Reads follow the weights.", missing=0)
 BEFORE = Seen(
@@ -20,10 +32,17 @@ ALL = Guards()
 
 
 def judged(
-    guards: Guards = ALL, *, now: Seen = NOW, trips: Any = TRIPS, aborted: Any = CANCELLED, reads: Reads = FOLLOWS
+    guards: Guards = ALL,
+    *,
+    now: Seen = NOW,
+    trips: Any = TRIPS,
+    aborted: Any = CANCELLED,
+    reads: Reads | None = FOLLOWS,
+    left_out: Sequence[LeftOut] = (),
 ) -> dict[str, Any]:
     each = {"pg2": aborted, "pg3": (Aborted(0, 1800.0), Aborted(0, 120.0))}
-    found = judge(guards, before=BEFORE, now=now, round_trips={"pgpool-1": trips}, aborted=each, reads=reads)
+    trips_of = {"pgpool-1": trips}
+    found = judge(guards, before=BEFORE, now=now, round_trips=trips_of, aborted=each, reads=reads, left_out=left_out)
     return {one.guard: one for one in found}
 
 
@@ -166,6 +185,40 @@ def test_what_nobody_polled_since_is_not_known() -> None:
 )
 def test_what_was_so_before_or_means_nothing_is_good(guard: str, seen: dict[str, Any]) -> None:
     assert judged(**seen)[guard].outcome is Outcome.GOOD
+
+
+def test_what_is_left_out_is_told_and_is_no_verdict() -> None:
+    without = LeftOut("error_factor", ("pgpool-1",), "it tells none")
+    found = judged(now=replace(NOW, counted={}), left_out=(without,))
+
+    assert (found["error_factor"].outcome, found["error_factor"].text) == (Outcome.LEFT_OUT, "pgpool-1: it tells none")
+    assert overall(found.values()) is Outcome.GOOD
+    assert overall(judged(now=replace(NOW, counted={}, lost=("pg2",)), left_out=(without,)).values()) is Outcome.BAD
+
+
+def test_where_all_are_left_out_nothing_is_known() -> None:
+    only = Guards(replay_lag_s=None, latency_factor=None, lost=False, aborted=None)
+    without = [LeftOut(guard, ("pgpool-1",), "never told") for guard in ("error_factor", "shares")]
+    found = judged(only, now=replace(NOW, counted={}), reads=None, left_out=without)
+
+    assert overall(found.values()) is Outcome.INCONCLUSIVE
+    assert "it needs another guard, or a Pgpool-II that tells more" in found["any"].text
+
+
+def test_where_one_of_two_is_left_out_the_other_is_judged() -> None:
+    """By the counters and reads of the other one alone."""
+    without = LeftOut("error_factor", ("pgpool-2",), "it tells none")
+    found = judge(
+        ALL,
+        before=BEFORE,
+        now=replace(NOW, counted={"pgpool-1": Counted(53, 11_000)}),
+        round_trips={"pgpool-1": TRIPS},
+        aborted={},
+        reads=FOLLOWS,
+        left_out=[without],
+    )
+
+    assert [one.outcome for one in found if one.guard == "error_factor"] == [Outcome.BAD, Outcome.LEFT_OUT]
 
 
 def test_a_guard_that_is_off_sees_nothing() -> None:
