@@ -59,6 +59,15 @@ def test_what_is_wrong_is_told_at_its_field(field: str, value: str, words: str) 
     assert refused.is_unfolded
 
 
+def test_the_last_ones_are_watched_where_there_is_time_to_watch() -> None:
+    assert plan_form().plan.get("hold_last") is None  # type: ignore[union-attr]  # it was sent, and is right
+    held = plan_form(plan_hold_last="on", plan_strategy="all_at_once")
+    assert parse_plan(held.plan, NAMES).hold_last
+    unheld = plan_form(plan_hold_last="on", plan_hold_s="0")
+    assert not unheld.is_refused
+    assert not parse_plan(unheld.plan, NAMES).hold_last
+
+
 def test_what_the_order_does_not_use_is_left_out() -> None:
     plan = plan_form(plan_strategy="all_at_once", plan_hold_s="300", plan_canary="pgpool-2").plan
 

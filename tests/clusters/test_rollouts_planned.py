@@ -166,7 +166,13 @@ def test_a_script_plans_pauses_and_resumes(acme: Scene) -> None:
 
     asked = asker.put(address, {"weights": weights, "plan": CANARY}, format="json")
     assert asked.status_code == 202
-    assert asked.json()["plan"] == {**CANARY, "rest": "all_at_once", "absent": "refuse", "on_return": None}
+    assert asked.json()["plan"] == {
+        **CANARY,
+        "rest": "all_at_once",
+        "hold_last": False,
+        "absent": "refuse",
+        "on_return": None,
+    }
     rollout = f"/api/v1/rollouts/{asked.json()['id']}/"
     assert script("viewer").post(f"{rollout}pause/").status_code == 403
     paused = asker.post(f"{rollout}pause/")

@@ -72,6 +72,9 @@ class PlanShape(serializers.Serializer[Any]):
     canary = serializers.CharField(required=False, help_text="the pgpool that goes first; of the strategy canary")
     rest = serializers.ChoiceField(["all_at_once", "one_by_one"], required=False, default="all_at_once")
     hold_s = serializers.IntegerField(min_value=0, max_value=LONGEST_HOLD_S, required=False, default=0)
+    hold_last = serializers.BooleanField(
+        required=False, default=False, help_text="watch for hold_s after the last ones, too; needs hold_s"
+    )
     guards = GuardsShape(required=False)
     absent = serializers.ChoiceField([each.value for each in Absent], required=False, default="refuse")
     on_return = serializers.ChoiceField([each.value for each in OnReturn], required=False, allow_null=True)
@@ -91,9 +94,11 @@ class PlanField(serializers.JSONField):
             allow_null=True,
             default=None,
             help_text='how to go about the pgpools: {"strategy": "one_by_one"|"canary"|"all_at_once", '
-            '"canary": its name, "rest": "all_at_once"|"one_by_one", "hold_s": 0 to 86400, "guards": '
-            '{"replay_lag_s": 60, "error_factor": 3, "latency_factor": 5, "lost": true, "shares": true, '
-            '"aborted": 3}}; aborted: reads that a standby cancels per minute, times as many as before; '
+            '"canary": its name, "rest": "all_at_once"|"one_by_one", "hold_s": 0 to 86400, "hold_last": false, '
+            '"guards": {"replay_lag_s": 60, "error_factor": 3, "latency_factor": 5, "lost": true, "shares": true, '
+            '"aborted": 3}}; guards look during a hold only: for hold_s before the next ones follow, and with '
+            "hold_last for as long after the last ones, before the rollout counts as verified; aborted: reads that a "
+            "standby cancels per minute, times as many as before; "
             f"null or false switches a guard off; a bad one {bad}. {absent}, "
             '"owe" lets it owe the revision; "on_return": "give" or "ask" says '
             "what becomes of that when it returns; unless told, as what it owes already, else it is given it",

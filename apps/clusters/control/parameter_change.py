@@ -21,6 +21,7 @@ from apps.clusters.domain.parameter_wishes import Wishes, read_wishes
 from apps.clusters.domain.parameters import catalogue
 from apps.clusters.domain.rollout_waves import Plan, parse_plan
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
+from apps.clusters.queries.rollout_plans import PlanSaid, plan_said
 from apps.clusters.queries.validation import connection_limits
 
 
@@ -50,6 +51,7 @@ class ChangePreview(TypedDict):
 
     ok: bool
     summary: str
+    plan: PlanSaid
     findings: list[InstanceFinding]
     effects: dict[str, str]
     instances: list[InstanceChange]
@@ -104,13 +106,15 @@ def preview(*, caller: Caller, cluster: Cluster, wish: Wish, plan: object = None
     Raises what it would, but RolloutRunning; wrong values are findings here.
     """
     understood = _understood(caller, cluster, wish)
-    changes = _changes(cluster, understood, _plan(plan, understood))
+    parsed = _plan(plan, understood)
+    changes = _changes(cluster, understood, parsed)
     findings = _findings(changes)
     shown = [_shown(change) for change in changes]
     ok = not any(one["severity"] == Severity.ERROR for one in findings)
     return {
         "ok": ok,
         "summary": _summary(shown) if ok else "Nothing can be rolled out before the errors are mended.",
+        "plan": plan_said(cluster, parsed, understood.instances),
         "findings": findings,
         "effects": _effects(understood),
         "instances": shown,

@@ -1,18 +1,19 @@
 """What the guards of a rollout look at: what pollers stored of its cluster, before its hold and since."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from apps.clusters.control import convergence
 from apps.clusters.domain import guards
-from apps.clusters.domain.guards import Aborted, Counted, Finding, RoundTrips, Seen
+from apps.clusters.domain.guards import Aborted, Counted, Finding, Guards, LeftOut, RoundTrips, Seen
 from apps.clusters.domain.rollout_waves import stored_plan
 from apps.clusters.history.aborted import aborted
 from apps.clusters.history.round_trips import round_trips
-from apps.clusters.models import Rollout, RolloutStep
+from apps.clusters.models import PgpoolInstance, Rollout, RolloutStep
 from apps.clusters.queries.health import STALE_AFTER_S
+from apps.clusters.queries.rollout_plans import left_out_of
 from apps.clusters.queries.sight import InstanceSight, Sight, sight_of
 
 # What is silent for less long may be a blink of the poller.
@@ -40,19 +41,38 @@ def seen(rollout: Rollout, *, now: datetime, since: datetime | None = None) -> S
 
 def look(rollout: Rollout, *, before: Mapping[str, Any], since: datetime, now: datetime) -> tuple[Finding, ...]:
     """One finding for each guard of the rollout's plan. before: what as_json made when the hold began."""
-    written = _written(rollout)
+    written, plan = _written(rollout), stored_plan(rollout.plan)
+    left_out = _left_out(rollout, plan.guards, list(written))
+    judged = [pk for pk, name in written.items() if name not in _names(left_out, "shares")]
     earlier = round_trips(instance_ids=written, start=since - USUAL_FOR, end=since)
     later = round_trips(instance_ids=written, start=since, end=now)
     none = RoundTrips(0, None)
     current = seen(rollout, now=now, since=since)
     return guards.judge(
-        stored_plan(rollout.plan).guards,
+        plan.guards,
         before=from_json(before),
-        now=current,
+        now=replace(current, counted=_without(current.counted, _names(left_out, "error_factor"))),
         round_trips={name: (earlier.get(pk, none), later.get(pk, none)) for pk, name in written.items()},
         aborted=_aborted(rollout, standbys=current.lags_s, since=since, now=now),
-        reads=convergence.reads_since(rollout=rollout, instance_ids=list(written), start=since, now=now),
+        reads=None
+        if written and not judged
+        else convergence.reads_since(rollout=rollout, instance_ids=judged, start=since, now=now),
+        left_out=left_out,
     )
+
+
+def _left_out(rollout: Rollout, chosen: Guards, instance_ids: Sequence[int]) -> tuple[LeftOut, ...]:
+    instances = PgpoolInstance.objects.filter(pk__in=instance_ids).defer("pcp_password")
+    return left_out_of(rollout.cluster, chosen, instances)
+
+
+def _names(left_out: Sequence[LeftOut], guard: str) -> set[str]:
+    """Of those that this guard can tell nothing of."""
+    return {name for one in left_out if one.guard == guard for name in one.instances}
+
+
+def _without(counted: Mapping[str, Counted | None], names: Collection[str]) -> dict[str, Counted | None]:
+    return {name: one for name, one in counted.items() if name not in names}
 
 
 def as_json(found: Seen) -> dict[str, Any]:

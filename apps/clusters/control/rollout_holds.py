@@ -1,4 +1,4 @@
-"""The hold before the next pgpools of a rollout follow: begun, watched, ended; and pausing by hand at any moment."""
+"""The hold before the next pgpools, or the end, of a rollout: begun, watched, ended; and pausing by hand."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -12,6 +12,7 @@ from apps.accounts.access import Caller
 from apps.clusters.control import rollout_guards, rollout_rows
 from apps.clusters.domain import guards
 from apps.clusters.domain.guards import Finding, Outcome
+from apps.clusters.domain.rollout_plan import Hold
 from apps.clusters.domain.rollout_waves import stored_plan
 from apps.clusters.models import Rollout, RolloutStep
 
@@ -24,10 +25,10 @@ class PauseRefused(Exception):
     """This rollout cannot be paused, or resumed, as it stands."""
 
 
-def hold(rollout: Rollout, *, wave: int, holder: str, now: datetime) -> float:
-    """Look after the hold before this wave. Returns the seconds until the next look. Raises LeaseLost."""
+def hold(rollout: Rollout, *, due: Hold, holder: str, now: datetime) -> float:
+    """Look after the hold that is due. Returns the seconds until the next look. Raises LeaseLost."""
     if rollout.hold_started_at is None or rollout.hold_ends_at is None:
-        return _begin(rollout, holder, now)
+        return _begin(rollout, due, holder, now)
     left_s = (rollout.hold_ends_at - now).total_seconds()
     looked_at = rollout.hold_looked_at or rollout.hold_started_at
     next_s = _every_s(rollout) - (now - looked_at).total_seconds()
@@ -40,11 +41,11 @@ def hold(rollout: Rollout, *, wave: int, holder: str, now: datetime) -> float:
             is_bad = outcome is Outcome.BAD
             rollout_rows.log(rollout, f"Guards: {rollout_guards.words(found)}.", is_problem=is_bad)
         if outcome is Outcome.BAD:
-            _stop(rollout, found, wave, holder, now)
+            _stop(rollout, found, due, holder, now)
         elif left_s > 0:
             rollout_rows.change_rollout(rollout, holder, hold_looked_at=now)
         else:
-            _end(rollout, found, wave, holder, now)
+            _end(rollout, found, due, holder, now)
         rollout_rows.announce(rollout)
     return max(0.0, min(left_s, _every_s(rollout))) if outcome is not Outcome.BAD else 0.0
 
@@ -54,7 +55,7 @@ def _every_s(rollout: Rollout) -> float:
     return max(SHORTEST_LOOK_S, stored_plan(rollout.plan).hold_s / MOST_LOOKS)
 
 
-def _begin(rollout: Rollout, holder: str, now: datetime) -> float:
+def _begin(rollout: Rollout, due: Hold, holder: str, now: datetime) -> float:
     hold_s = stored_plan(rollout.plan).hold_s
     done = rollout.steps.filter(state=RolloutStep.State.VERIFIED).order_by("position")
     names = ", ".join(done.values_list("instance_name", flat=True))
@@ -64,16 +65,17 @@ def _begin(rollout: Rollout, holder: str, now: datetime) -> float:
         rollout_rows.change_rollout(
             rollout, holder, hold_started_at=now, hold_ends_at=ends_at, hold_looked_at=now, hold_began_with=seen
         )
-        rollout_rows.log(rollout, f"Watching for {hold_s} s with {names} on the new file before the next ones follow.")
+        until = "it counts as verified" if due.is_last else "the next ones follow"
+        rollout_rows.log(rollout, f"Watching for {hold_s} s with {names} on the new file before {until}.")
         rollout_rows.announce(rollout)
     return min(float(hold_s), _every_s(rollout))
 
 
-def _stop(rollout: Rollout, found: Sequence[Finding], wave: int, holder: str, now: datetime) -> None:
+def _stop(rollout: Rollout, found: Sequence[Finding], due: Hold, holder: str, now: datetime) -> None:
     """Halt. A way back or an adoption pauses: what it leaves is not put back because of what is seen meanwhile."""
     reason = "; ".join(one.text for one in found if one.outcome is Outcome.BAD)
     if rollout_rows.goes_past_failures(rollout):
-        _pause(rollout, f"What was seen since is bad: {reason}.", wave, holder, now, is_problem=True)
+        _pause(rollout, f"What was seen since is bad: {reason}.", due, holder, now, is_problem=True)
         return
     rollout_rows.change_rollout(
         rollout, holder, is_halting=True, halt_reason=reason, hold_started_at=None, hold_ends_at=None
@@ -81,24 +83,25 @@ def _stop(rollout: Rollout, found: Sequence[Finding], wave: int, holder: str, no
     rollout_rows.log(rollout, f"Halted by its guards, the old files are put back: {reason}.", is_problem=True)
 
 
-def _end(rollout: Rollout, found: Sequence[Finding], wave: int, holder: str, now: datetime) -> None:
-    """The next wave may follow; where the guards could not say, somebody has to say so."""
+def _end(rollout: Rollout, found: Sequence[Finding], due: Hold, holder: str, now: datetime) -> None:
+    """The next wave, or the end, may follow; where the guards could not say, somebody has to say so."""
     unsure = "; ".join(one.text for one in found if one.outcome is Outcome.INCONCLUSIVE)
     if not unsure:
-        rollout_rows.change_rollout(rollout, holder, **_over(wave))
-        rollout_rows.log(rollout, "The hold is over; the next pgpools follow.")
+        rollout_rows.change_rollout(rollout, holder, **_over(due))
+        follows = "all pgpools are on the new file" if due.is_last else "the next pgpools follow"
+        rollout_rows.log(rollout, f"The hold is over; {follows}.")
         return
-    _pause(rollout, f"Too little was seen to say that it is good: {unsure}.", wave, holder, now)
+    _pause(rollout, f"Too little was seen to say that it is good: {unsure}.", due, holder, now)
 
 
-def _over(wave: int) -> dict[str, Any]:
-    return {"waves_released": wave, "hold_started_at": None, "hold_ends_at": None}
+def _over(due: Hold) -> dict[str, Any]:
+    return {"waves_released": due.wave, "hold_started_at": None, "hold_ends_at": None}
 
 
-def _pause(rollout: Rollout, reason: str, wave: int, holder: str, now: datetime, *, is_problem: bool = False) -> None:
-    """Until somebody resumes it: then the wave follows."""
+def _pause(rollout: Rollout, reason: str, due: Hold, holder: str, now: datetime, *, is_problem: bool = False) -> None:
+    """Until somebody resumes it: then the wave, or the end, follows."""
     paused = {"state": Rollout.State.PAUSED, "paused_at": now, "paused_by_name": "", "pause_reason": reason}
-    rollout_rows.change_rollout(rollout, holder, **_over(wave), **paused)
+    rollout_rows.change_rollout(rollout, holder, **_over(due), **paused)
     rollout_rows.log(rollout, f"Paused by its guards. {reason}", is_problem=is_problem)
     title = f"rollout of {rollout.revision} paused by its guards"
     rollout_rows.add_event(rollout, title, at=now, detail=reason, is_problem=is_problem)

@@ -97,7 +97,7 @@ def _advance_once(
         rollout_turns.store(rollout, holder, clock, crew, timeout_s=pause_s)
         return 0.0
     if isinstance(actions[0], Hold):
-        return rollout_holds.hold(rollout, wave=actions[0].wave, holder=holder, now=clock())
+        return rollout_holds.hold(rollout, due=actions[0], holder=holder, now=clock())
     if isinstance(actions[0], Finish):
         _finish(rollout, holder, Rollout.State(actions[0].state.value), now=clock())
     return pause_s

@@ -15,6 +15,7 @@ from apps.clusters.domain import pgpool_conf
 from apps.clusters.domain.rollout_waves import Plan, Strategy, parse_plan
 from apps.clusters.domain.weights import WeightError, as_written, parse_weights, shares
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
+from apps.clusters.queries.rollout_plans import PlanSaid, plan_said
 
 __all__ = [
     "BaseChanged",
@@ -73,6 +74,7 @@ class InstancePreview(TypedDict):
 
 class PreviewAnswer(TypedDict):
     summary: str
+    plan: PlanSaid
     instances: list[InstancePreview]
 
 
@@ -86,7 +88,8 @@ def preview(
     live = live_configs.read(cluster, instances, parsed)
     refuse_changed(cluster, live, base=base)
     shown = [_preview(config, wanted) for config in live]
-    return {"summary": _summary(shown, parsed), "instances": shown}
+    said = plan_said(cluster, parsed, instances)
+    return {"summary": _summary(shown, parsed), "plan": said, "instances": shown}
 
 
 def _preview(config: LiveConfig, wanted: Wanted | None) -> InstancePreview:

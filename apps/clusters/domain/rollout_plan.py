@@ -73,9 +73,10 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Look at what is written so far before this wave follows."""
+    """Look at what is written so far before this wave follows; is_last: before the rollout counts as verified."""
 
     wave: int
+    is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +159,15 @@ def next_actions(view: RolloutView) -> tuple[Action, ...]:
         return (Wait(),)
     if view.state is RolloutState.FAILED:
         return _late_confirmations(view)
-    if not is_halting(view) and _is_done(view):
+    is_done = not is_halting(view) and _is_done(view)
+    if is_done and not view.plan.hold_last:
         return (Finish(RolloutState.VERIFIED),)
     if is_halting(view) or view.is_cancel_requested:
         return _restoring(view) or (Finish(_end(view)),)
     if view.state is RolloutState.PAUSED:
         return (Wait(),)
+    if is_done:
+        return (_last_hold(view) or Finish(RolloutState.VERIFIED),)
     return _forward(view) or (Finish(_end(view)),)
 
 
@@ -183,6 +187,12 @@ def fallen_silent(view: RolloutView) -> tuple[StepView, ...]:
     verified = sum(step.state is StepState.VERIFIED for step in view.steps)
     silent = tuple(step for step in view.steps if step.state in _AWAY and step.is_touched)
     return silent if len(silent) > verified else ()
+
+
+def _last_hold(view: RolloutView) -> Hold | None:
+    """The hold after all waves, of a plan that has one; None once it is over."""
+    wave = len(waves(view.plan, [step.position for step in view.steps]))
+    return Hold(wave, is_last=True) if view.waves_released < wave else None
 
 
 def is_at_rest(step: StepView, *, goes_back: bool, goes_past_failures: bool) -> bool:

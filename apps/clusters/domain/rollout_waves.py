@@ -47,6 +47,7 @@ class Plan:
 
     canary: the instance that goes first, empty for the first by name; rest: how the others follow it.
     hold_s: how long the instances written so far are watched before the next ones follow; guards: what for.
+    hold_last: so long, too, once all are written, before the rollout counts as verified.
     absent: what becomes of an instance that cannot be reached; on_return: of one that owes, once it answers again.
     None where nobody said it: as what it owes already, else it is given it.
     """
@@ -58,6 +59,7 @@ class Plan:
     guards: Guards = field(default_factory=Guards)
     absent: Absent = Absent.REFUSE
     on_return: OnReturn | None = None
+    hold_last: bool = False
 
     @property
     def lets_owe(self) -> bool:
@@ -97,11 +99,15 @@ def parse_plan(raw: object, names: Collection[str]) -> Plan:
     absent = Absent(_among("absent", raw.get("absent", Absent.REFUSE), list(Absent)))
     said = raw.get("on_return")
     on_return = None if said is None else OnReturn(_among("on_return", said, list(OnReturn)))
-    plan = Plan(strategy, canary, rest, hold_s, _guards(raw.get("guards", {})), absent, on_return)
+    hold_last = _switch("hold_last", raw.get("hold_last", False))
+    plan = Plan(strategy, canary, rest, hold_s, _guards(raw.get("guards", {})), absent, on_return, hold_last)
     if on_return is not None and not plan.lets_owe:
         raise PlanError("plan.on_return", on_return.value, "of use unless absent is owe: leave it out")
-    if plan.hold_s and strategy is Strategy.ALL_AT_ONCE:
-        raise PlanError("plan.hold_s", plan.hold_s, "possible all at once, where nothing follows: leave it out")
+    if hold_last and not hold_s:
+        raise PlanError("plan.hold_last", hold_last, "of use without hold_s, which says for how many seconds")
+    if hold_s and strategy is Strategy.ALL_AT_ONCE and not hold_last:
+        wanted = "possible all at once, where nothing follows: leave it out, or set hold_last"
+        raise PlanError("plan.hold_s", hold_s, wanted)
     return plan
 
 
@@ -121,6 +127,7 @@ def stored_plan(stored: Mapping[str, Any]) -> Plan:
         # Plans that were stored before there were debts name neither.
         Absent(stored.get("absent", Absent.REFUSE)),
         None if on_return is None else OnReturn(on_return),
+        stored.get("hold_last", False),
     )
 
 
@@ -148,6 +155,12 @@ def _hold_s(value: object) -> int:
     return value
 
 
+def _switch(field: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise PlanError(f"plan.{field}", value, "true or false")
+    return value
+
+
 def _guards(raw: object) -> Guards:
     """Each may be set, or switched off by null or false; what is left out stays as usual."""
     if not isinstance(raw, Mapping):
@@ -161,9 +174,7 @@ def _guards(raw: object) -> Guards:
 
 def _guard(name: str, value: object) -> Any:
     if name not in _LARGEST:
-        if not isinstance(value, bool):
-            raise PlanError(f"plan.guards.{name}", value, "true or false")
-        return value
+        return _switch(f"guards.{name}", value)
     if value is None or value is False:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LARGEST[name]:

@@ -1,13 +1,14 @@
 """How to go about the pgpools and what to watch meanwhile, as fields of the form of a change, or of a way back."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
 
-from apps.clusters.domain.guards import Guards
+from apps.clusters.domain.guards import Guards, LeftOut
 from apps.clusters.domain.rollout_waves import ONE_BY_ONE, Absent, OnReturn, Plan, PlanError, Strategy, parse_plan
-from apps.clusters.models import Cluster
+from apps.clusters.models import Cluster, PgpoolInstance
+from apps.clusters.queries.rollout_plans import left_out_of
 
 _USUAL = Guards()
 _ORDERS = [
@@ -46,6 +47,7 @@ _PAST_UNANSWERED = (
     "it."
 )
 _PUT_BACK = "puts the old files back"
+_LABELS = {"error_factor": "Errors per read", "shares": "Shares of the reads"}
 
 
 def _figure(label: str, hint: str, initial: object) -> forms.CharField:
@@ -69,7 +71,10 @@ class PlanForm(forms.Form):
 
     plan_strategy = _choice("Order", _ORDERS)
     plan_hold_s = _figure(
-        "Seconds to watch in between", "0 to 86400 s; 0 goes on as soon as it is verified, and looks at no guard", "0"
+        "Seconds to watch", "0 to 86400 s before the next follow; 0 goes on at once, and looks at no guard", "0"
+    )
+    plan_hold_last = forms.BooleanField(
+        label="Watch as long after the last ones, too, before it counts as verified", required=False, initial=True
     )
     plan_canary = _choice("Which one first", [], "where one goes first")
     plan_rest = _choice(
@@ -107,13 +112,18 @@ class PlanForm(forms.Form):
         instance_names: Sequence[str],
         usual: Plan = ONE_BY_ONE,
         goes_past_failures: bool = False,
+        left_out: Sequence[LeftOut] = (),
     ) -> None:
-        """goes_past_failures: a way back or an adoption, which bad guards pause and nothing halts."""
+        """goes_past_failures: a way back or an adoption, which bad guards pause and nothing halts.
+
+        left_out: what the usual guards can tell nothing of.
+        """
         is_given = data is not None and bool(data.get("plan_strategy"))
         absent = usual.on_return or usual.absent
         initial = {"plan_strategy": usual.strategy.value, "plan_absent": absent.value}
         super().__init__(data if is_given else None, initial=initial)
         self.instance_names = instance_names
+        self.left_out = [f"{_LABELS[one.guard]}: left out of {one.text}." for one in left_out]
         self.usual_text = _USUAL_ORDER[usual.strategy]
         self.guards_text = f"what is watched in between; bad {'pauses it' if goes_past_failures else _PUT_BACK}"
         self.unanswered_text = _PAST_UNANSWERED if goes_past_failures else _UNANSWERED
@@ -129,8 +139,28 @@ class PlanForm(forms.Form):
 
     @classmethod
     def of_cluster(cls, cluster: Cluster, data: Any = None, *, usual: Plan = ONE_BY_ONE) -> "PlanForm":
-        names = list(cluster.instances.order_by("name").values_list("name", flat=True))
-        return cls(data, instance_names=names, usual=usual)
+        instances = cluster.instances.defer("pcp_password").order_by("name")
+        return cls.of_instances(cluster, instances, data, usual=usual)
+
+    @classmethod
+    def of_instances(
+        cls,
+        cluster: Cluster,
+        instances: Iterable[PgpoolInstance],
+        data: Any = None,
+        *,
+        usual: Plan = ONE_BY_ONE,
+        goes_past_failures: bool = False,
+    ) -> "PlanForm":
+        """For some of its pgpools."""
+        chosen = list(instances)
+        return cls(
+            data,
+            instance_names=[each.name for each in chosen],
+            usual=usual,
+            goes_past_failures=goes_past_failures,
+            left_out=left_out_of(cluster, _USUAL, chosen),
+        )
 
     @property
     def is_unfolded(self) -> bool:
@@ -169,8 +199,12 @@ class PlanForm(forms.Form):
         plan: dict[str, Any] = {"strategy": strategy}
         if strategy == Strategy.CANARY:
             plan |= {"canary": given["plan_canary"], "rest": given["plan_rest"] or Strategy.ALL_AT_ONCE.value}
-        if strategy != Strategy.ALL_AT_ONCE:
-            plan["hold_s"] = _whole(given["plan_hold_s"] or "0")
+        hold_s = _whole(given["plan_hold_s"] or "0")
+        holds_last = given["plan_hold_last"] and hold_s != 0
+        if strategy != Strategy.ALL_AT_ONCE or holds_last:
+            plan["hold_s"] = hold_s
+        if holds_last:
+            plan["hold_last"] = True
         if absent := absent_plan(given["plan_absent"]):
             plan |= {"on_return": None, **absent}  # said, so that nothing usual takes its place
         if f"plan_{_LIMITS[0]}" not in self.data:

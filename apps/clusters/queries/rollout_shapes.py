@@ -5,7 +5,7 @@ from typing import Any, Literal, TypedDict
 
 from apps.clusters.control.convergence import Convergence, Finding
 from apps.clusters.queries.debts import DebtAnswer
-from apps.clusters.queries.rollout_plans import PlanAnswer
+from apps.clusters.queries.rollout_plans import GuardsSaid, PlanAnswer
 
 Weights = dict[str, dict[str, float]]
 RolloutStateName = Literal["pending", "running", "paused", "verified", "failed", "rolled_back", "cancelled"]
@@ -102,8 +102,10 @@ class Reads(TypedDict):
 class Pace(TypedDict):
     plan: PlanAnswer
     plan_text: str
+    guards: GuardsSaid
     hold_started_at: datetime | None
     hold_ends_at: datetime | None
+    is_last_hold: bool
     paused_at: datetime | None
     paused_by: str
     pause_reason: str
@@ -134,7 +136,8 @@ class Weighed(TypedDict):
 class RolloutAnswer(Course, Reads, Pace, Ways, Weighed):
     """state: is the configuration verified; converged: do the reads follow.
 
-    hold_ends_at: when the pgpools of the next wave follow, null while nothing is held. paused_by: empty for its guards.
+    hold_ends_at: when the pgpools of the next wave follow, null while nothing is held; is_last_hold: only its end
+    follows. paused_by: empty for its guards. guards: what no guard looks at, and why.
     parameters: names but weights that it changes or confirms. moves_reads: whether it can be seen in the reads at all.
     reads_ended: why nobody waits for the reads to follow any more, empty while somebody does.
     weights_text, change_text, rollback_text: shares of new sessions; integers_text: backend_weight in pgpool.conf.

@@ -18,7 +18,7 @@ from apps.clusters.domain.rollout_waves import stored_plan
 from apps.clusters.models import Cluster, PgpoolInstance, Rollout, RolloutStep, WritesSwitch
 from apps.clusters.queries import rollout_words, weight_words
 from apps.clusters.queries.debts import DebtAnswer, debts_of_steps
-from apps.clusters.queries.rollout_plans import plan_answer, plan_text
+from apps.clusters.queries.rollout_plans import guards_said, plan_answer, plan_text
 from apps.clusters.queries.rollout_shapes import (
     Course,
     Pace,
@@ -122,7 +122,7 @@ def _answer(rollout: Rollout, asked: _Asked) -> RolloutAnswer:
     return {
         **_course(rollout, steps, rollout_words.sentence(rollout, steps, asked.stop, ended=reads_ended)),
         **_reads(rollout, reads_ended),
-        **_pace(rollout),
+        **_pace(rollout, steps),
         **_ways(rollout, steps, asked),
         **_weighed(rollout),
         "steps": [
@@ -167,13 +167,16 @@ def _reads(rollout: Rollout, reads_ended: str) -> Reads:
     }
 
 
-def _pace(rollout: Rollout) -> Pace:
-    plan = stored_plan(rollout.plan)
+def _pace(rollout: Rollout, steps: Sequence[RolloutStep]) -> Pace:
+    plan, is_active = stored_plan(rollout.plan), rollout.state in Rollout.ACTIVE
+    instances = [step.instance for step in steps if step.instance is not None]
     return {
         "plan": plan_answer(plan),
         "plan_text": plan_text(plan),
+        "guards": guards_said(rollout.cluster, plan, instances, is_over=not is_active),
         "hold_started_at": rollout.hold_started_at,
         "hold_ends_at": rollout.hold_ends_at,
+        "is_last_hold": is_active and plan.hold_last and rollout_words.is_last_hold(steps),
         "paused_at": rollout.paused_at,
         "paused_by": rollout.paused_by_name,
         "pause_reason": rollout.pause_reason,

@@ -63,11 +63,11 @@ def _shown(request: HttpRequest, caller: Caller, slug: str, template: str) -> Ht
 def _confirmed(request: HttpRequest, caller: Caller, slug: str, story: Story, *, is_revert: bool) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     name = (request.GET if request.method == "GET" else request.POST).get("instance", "")
-    names = list(cluster.instances.order_by("name").values_list("name", flat=True))
+    instances = list(cluster.instances.defer("pcp_password").order_by("name"))
     found = drift_answer(caller=caller, cluster=cluster)
     usual = Plan(absent=Absent.OWE) if found["unreached"] and not name else ONE_BY_ONE
-    chosen = [name] if name in names else names
-    plan_form = PlanForm(request.POST, instance_names=chosen, usual=usual, goes_past_failures=True)
+    chosen = [each for each in instances if each.name == name] or instances
+    plan_form = PlanForm.of_instances(cluster, chosen, request.POST, usual=usual, goes_past_failures=True)
     if request.method == "GET":
         return _confirmation(request, caller, cluster, found, name, plan_form, is_revert=is_revert)
     if plan_form.is_refused:

@@ -88,7 +88,8 @@ def rollout_rollback(request: HttpRequest, caller: Caller, pk: int) -> HttpRespo
     """Asked for: what rolling back would write. Posted: the rollout that does it."""
     rollout = lookup.rollout_of(caller=caller, pk=pk)
     names, usual = rollouts.names_back(rollout), rollouts.plan_back(rollout)
-    plan_form = PlanForm(request.POST, instance_names=names, usual=usual, goes_past_failures=True)
+    instances = rollout.cluster.instances.filter(name__in=names).defer("pcp_password").order_by("name")
+    plan_form = PlanForm.of_instances(rollout.cluster, instances, request.POST, usual=usual, goes_past_failures=True)
     if request.method == "GET":
         return _rollback_page(request, caller, rollout, plan_form)
     if plan_form.is_refused:

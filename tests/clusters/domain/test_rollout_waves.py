@@ -74,6 +74,11 @@ def test_nothing_is_held_after_the_last_one() -> None:
         ),
         ({"absent": "owe", "on_return": None}, Plan(absent=Absent.OWE)),
         (
+            {"strategy": "all_at_once", "hold_s": 5, "hold_last": True},
+            Plan(Strategy.ALL_AT_ONCE, hold_s=5, hold_last=True),
+        ),
+        ({"hold_s": 5, "hold_last": False}, Plan(hold_s=5)),
+        (
             {"guards": {"replay_lag_s": 5, "latency_factor": None, "error_factor": False, "shares": False}},
             Plan(guards=Guards(replay_lag_s=5, latency_factor=None, error_factor=None, shares=False)),
         ),
@@ -84,6 +89,13 @@ def test_nothing_is_held_after_the_last_one() -> None:
 def test_a_plan_is_kept_as_it_was_given(raw: object, plan: Plan) -> None:
     assert parse_plan(raw, NAMES) == plan
     assert stored_plan(json.loads(json.dumps(plan_as_json(plan)))) == plan
+
+
+def test_a_plan_from_before_did_not_hold_after_the_last_ones() -> None:
+    stored = plan_as_json(Plan(hold_s=60, hold_last=True))
+    del stored["hold_last"]
+
+    assert stored_plan(stored) == Plan(hold_s=60)
 
 
 def test_a_plan_from_before_there_was_a_guard_did_not_watch_for_it() -> None:
@@ -116,6 +128,8 @@ def test_a_plan_from_before_there_was_a_guard_did_not_watch_for_it() -> None:
         ({"hold_s": 1.5}, "plan.hold_s: 1.5 is not a whole number"),
         ({"hold_s": float("nan")}, "plan.hold_s: nan is not a whole number"),
         ({"hold_s": 10**4000}, "is not a whole number of seconds"),
+        ({"hold_last": 1, "hold_s": 5}, "plan.hold_last: 1 is not true or false"),
+        ({"hold_last": True}, "plan.hold_last: True is not of use without hold_s"),
         ({"guards": None}, "plan.guards: nothing is not an object"),
         ({"guards": {"lag": 1}}, "plan.guards: 'lag' is not a guard; there are replay_lag_s, "),
         ({"guards": {"lost": 1}}, "plan.guards.lost: 1 is not true or false"),
