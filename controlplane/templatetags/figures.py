@@ -155,6 +155,13 @@ def node_colour(node_id: object) -> str:
 
 
 @register.filter
+def full_stop(value: str) -> str:
+    """A reason as a sentence among others: with a full stop, unless it ends in one."""
+    text = value.rstrip()
+    return text if not text or text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
+@register.filter
 def css_share(value: object) -> str:
     """0..1 as a length for style="…": 0.3342 -> 33.42%; what is not known takes no room."""
     found = _number_of(value)

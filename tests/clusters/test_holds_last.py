@@ -96,7 +96,10 @@ def test_what_is_bad_after_the_last_ones_puts_all_old_files_back(pair: Scene) ->
     goes_by(pair, clock, rollout, 10)
 
     assert rollout.state == "rolled_back"
-    assert rollout.halt_reason == "30 errors beside 100 reads at pgpool-2, usual were 0.1 for 100 reads"
+    assert rollout.halt_reason == (
+        "Bad by the guard on errors per read: 30 errors beside 100 reads at pgpool-2, usual were 0.1 for 100 reads, "
+        "at most 3 times as many are allowed."
+    )
     assert pair.weights() == [OLD_WEIGHTS] * 2
 
 
@@ -161,7 +164,7 @@ def test_a_way_back_is_paused_by_what_is_bad_and_never_undone(pair: Scene) -> No
     goes_by(pair, clock, back, 10)
 
     assert (back.state, back.is_halting) == ("paused", False)
-    assert back.pause_reason == "What was seen since is bad: pgpool-2 was lost since."
+    assert back.pause_reason == "What was seen since is bad by the guard on what is lost: pgpool-2 was lost since."
     assert pair.weights() == [OLD_WEIGHTS] * 2
 
 

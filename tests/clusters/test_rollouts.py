@@ -133,8 +133,10 @@ def test_a_pgpool_that_does_not_take_the_file_halts_the_rollout_and_all_get_the_
     assert acme.states(rollout) == ["restored", "restored", "skipped"]
     assert acme.texts() == [conf_text()] * 3
     assert acme.weights() == [OLD_WEIGHTS] * 3
-    assert rollout.halt_reason.startswith("pgpool-2: ")
+    assert rollout.halt_reason.count("pgpool-2") == 1  # it is named once, whatever the reason says itself
+    assert rollout.halt_reason.startswith("pgpool-2")
     assert ClusterEvent.objects.latest("pk").is_problem
+    assert ClusterEvent.objects.latest("pk").detail == rollout.halt_reason
 
 
 def frozen_on_the_way(acme: Scene) -> Callable[[int], None]:
@@ -193,7 +195,7 @@ def test_a_pgpool_whose_reload_is_refused_halts_the_rollout(acme: Scene) -> None
     acme.advance(rollout)
 
     assert acme.texts() == [conf_text()] * 3
-    assert rollout.halt_reason.startswith("pgpool-1: ")
+    assert rollout.halt_reason.startswith("pgpool-1")
     assert acme.states(rollout) == ["restored", "skipped", "skipped"]
     assert rollout.state == "rolled_back"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.control import rollout_actions, rollout_holds, rollout_rows, rollouts
-from apps.clusters.history.append import BackendSampleRow, append
+from apps.clusters.control import rollout_actions, rollout_guards, rollout_holds, rollout_rows, rollouts
+from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, append
 from apps.clusters.models import BackendLatest, ClusterEvent, InstanceLatest, NodeLatest, Rollout, RolloutLog
 from tests.clusters.rollout_scene import OLD_WEIGHTS, Clock, Scene, scene
 from tests.clusters.seen_cluster import poll
@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db
 
 WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
 # Shares, round trips and cancelled reads have samples of their own, and tables of cases in the domain.
+LOST = "Bad by the guard on what is lost: pgpool-2 was lost since."
 GUARDS = {"latency_factor": None, "shares": False, "aborted": None}
 PLAN = {"strategy": "canary", "hold_s": 60, "guards": GUARDS}
 
@@ -74,9 +75,11 @@ def test_a_pgpool_that_is_lost_meanwhile_halts_it_and_the_old_file_comes_back(pa
     clock.sleep(10)
     pair.advance(rollout, clock=clock)
 
-    assert (rollout.state, rollout.halt_reason) == ("rolled_back", "pgpool-2 was lost since")
+    assert (rollout.state, rollout.halt_reason) == ("rolled_back", LOST)
     assert pair.weights() == [OLD_WEIGHTS] * 2
-    assert RolloutLog.objects.filter(rollout=rollout, text__startswith="Halted by its guards").exists()
+    assert RolloutLog.objects.filter(
+        rollout=rollout, text__startswith="Halted, the old files are put back. Bad by"
+    ).exists()
 
 
 def test_a_way_back_is_paused_by_what_is_bad_and_never_undone(pair: Scene) -> None:
@@ -92,7 +95,7 @@ def test_a_way_back_is_paused_by_what_is_bad_and_never_undone(pair: Scene) -> No
     clock.sleep(10)
     pair.advance(back, clock=clock)
 
-    reason = "What was seen since is bad: pgpool-2 was lost since."
+    reason = "What was seen since is bad by the guard on what is lost: pgpool-2 was lost since."
     assert (back.state, back.is_halting, back.pause_reason) == ("paused", False, reason)
     assert ClusterEvent.objects.latest("pk").title.endswith("paused by its guards")
     assert pair.weights() == [OLD_WEIGHTS, WANTED]
@@ -110,7 +113,10 @@ def test_errors_that_grow_halt_it(pair: Scene) -> None:
     pair.advance(rollout, clock=clock)
 
     assert rollout.state == "rolled_back"
-    assert rollout.halt_reason == "30 errors beside 100 reads at pgpool-1, usual were 0.1 for 100 reads"
+    assert rollout.halt_reason == (
+        "Bad by the guard on errors per read: 30 errors beside 100 reads at pgpool-1, usual were 0.1 for 100 reads, "
+        "at most 3 times as many are allowed."
+    )
 
 
 def cancelled(pair: Scene, counts: Mapping[datetime, int]) -> None:
@@ -137,7 +143,10 @@ def test_cancelled_reads_that_grow_halt_it(pair: Scene) -> None:
     pair.advance(rollout, clock=clock)
 
     assert rollout.state == "rolled_back"
-    assert rollout.halt_reason == "30 reads cancelled at pg2, 30 a minute, usual were 2 a minute"
+    assert rollout.halt_reason == (
+        "Bad by the guard on cancelled reads: 30 reads cancelled at pg2, 30 a minute, usual were 2 a minute, at most 3 "
+        "times as many are allowed."
+    )
 
 
 def test_cancelled_reads_as_before_let_it_go_on_and_a_counter_set_back_pauses_it(pair: Scene) -> None:
@@ -158,6 +167,53 @@ def test_cancelled_reads_as_before_let_it_go_on_and_a_counter_set_back_pauses_it
     pair.advance(rollout, clock=clock)
     assert rollout.state == "paused"
     assert "pg2: its counter of cancelled reads was set back" in rollout.pause_reason
+
+
+def timed(pair: Scene, clock: Clock, *probe_ms: float) -> None:
+    """Round trips of the latest seconds through each pgpool, by its name."""
+    rows = [
+        InstanceSampleRow(instance.pk, clock.now - timedelta(seconds=second), True, probe_ms=one)
+        for instance, one in zip(pair.instances, probe_ms, strict=True)
+        for second in range(8)
+    ]
+    append(instances=rows)
+
+
+def test_a_load_that_slows_every_pgpool_pauses_it_and_takes_nothing_back(pair: Scene) -> None:
+    clock = Clock()
+    timed(pair, clock, 8.0, 8.0)
+    rollout = held(pair, clock, {**PLAN, "guards": {**GUARDS, "latency_factor": 5}})
+    clock.sleep(61)
+    polled_again(clock)
+    timed(pair, clock, 90.0, 90.0)
+
+    pair.advance(rollout, clock=clock)
+
+    assert rollout.state == "paused"
+    assert "pgpool-2 slowed alike" in rollout.pause_reason
+    assert pair.weights()[0] == WANTED
+
+
+def test_one_that_slows_alone_with_its_new_file_halts_it(pair: Scene) -> None:
+    clock = Clock()
+    timed(pair, clock, 8.0, 8.0)
+    rollout = held(pair, clock, {**PLAN, "guards": {**GUARDS, "latency_factor": 5}})
+    clock.sleep(61)
+    polled_again(clock)
+    timed(pair, clock, 90.0, 8.0)
+
+    pair.advance(rollout, clock=clock)
+
+    assert rollout.state == "rolled_back"
+    assert rollout.halt_reason.startswith(
+        "Bad by the guard on round trips: round trip 90.0 ms through pgpool-1, 8.0 ms"
+    )
+
+
+def test_those_of_earlier_waves_are_compared_with_too(pair: Scene) -> None:
+    rollout = pair.advance(pair.request(plan={"strategy": "one_by_one"}))
+
+    assert rollout_guards.just_written(rollout) == {pair.instances[1].pk}
 
 
 def test_too_little_traffic_pauses_it_and_a_person_lets_it_go_on(pair: Scene) -> None:

@@ -93,7 +93,7 @@ def test_a_rollback_goes_on_although_one_pgpool_does_not_answer(acme: Scene) -> 
 
     assert back.state == "failed"
     assert acme.states(back) == ["failed", "verified", "verified"]
-    assert back.halt_reason.startswith("pgpool-1: ")
+    assert back.halt_reason.startswith("pgpool-1")
     assert acme.texts() == [conf_text()] * 3
     # What was written back is what shall stand there, although pgpool-1 did not confirm it: no drift.
     known = verified_files(list(acme.cluster.instances.all()))

@@ -36,6 +36,9 @@ NB = "\u00a0"
         (figures.rate(9.996), "10"),
         (figures.rate(86.34), "86"),
         (figures.rate(4120.4), "4,120"),
+        (figures.full_stop("cancelled by Ann"), "cancelled by Ann."),
+        (figures.full_stop("It is silent.\n"), "It is silent."),
+        (figures.full_stop(""), ""),
         (figures.reads_per_s(0.5), f"0.50{NB}reads/s"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_standby_that_falls_behind_during_the_hold_gives_the_canary_its_old_fi
         advance_later(orders, rollout, timedelta(seconds=61))  # the guards look once a minute in so long a hold
 
     assert rollout.state == "rolled_back", orders.story(rollout)
-    assert rollout.halt_reason.startswith("pg3 is ")
-    assert rollout.halt_reason.endswith(f" s behind, allowed are {LIMIT_S} s")
+    assert rollout.halt_reason.startswith("Bad by the guard on replay lag: pg3 is ")
+    assert rollout.halt_reason.endswith(f" s behind, allowed are {LIMIT_S} s.")
     assert orders.states(rollout) == ["restored", "skipped", "skipped"]
     assert orders.shown_weights() == [FIRST] * 3

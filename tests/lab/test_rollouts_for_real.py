@@ -188,7 +188,7 @@ def test_a_pgpool_frozen_in_a_rollout_gives_the_others_their_old_file_back(order
     assert rollout.state == "failed", orders.story(rollout)
     assert orders.states(rollout) == ["restored", "restore_pending", "skipped"]
     assert [float(row["lb_weight"]) for row in orders.lab.pgpools.nodes(orders.lab.plan.pgpools[0])] == [0, 0.5, 0.5]
-    assert rollout.halt_reason.startswith("pgpool-2: ")
+    assert rollout.halt_reason.startswith("pgpool-2")
 
     orders.lab.resume("pgpool-2")
     rollouts.advance(

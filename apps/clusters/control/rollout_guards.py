@@ -8,7 +8,7 @@ from typing import Any
 from apps.clusters.control import convergence
 from apps.clusters.domain import guards
 from apps.clusters.domain.guards import Aborted, Counted, Finding, Guards, LeftOut, RoundTrips, Seen
-from apps.clusters.domain.rollout_waves import stored_plan
+from apps.clusters.domain.rollout_waves import stored_plan, waves
 from apps.clusters.history.aborted import aborted
 from apps.clusters.history.round_trips import round_trips
 from apps.clusters.models import PgpoolInstance, Rollout, RolloutStep
@@ -44,8 +44,10 @@ def look(rollout: Rollout, *, before: Mapping[str, Any], since: datetime, now: d
     written, plan = _written(rollout), stored_plan(rollout.plan)
     left_out = _left_out(rollout, plan.guards, list(written))
     judged = [pk for pk, name in written.items() if name not in _names(left_out, "shares")]
-    earlier = round_trips(instance_ids=written, start=since - USUAL_FOR, end=since)
-    later = round_trips(instance_ids=written, start=since, end=now)
+    everywhere = dict(rollout.cluster.instances.values_list("pk", "name"))
+    earlier = round_trips(instance_ids=everywhere, start=since - USUAL_FOR, end=since)
+    later = round_trips(instance_ids=everywhere, start=since, end=now)
+    latest = just_written(rollout)
     none = RoundTrips(0, None)
     current = seen(rollout, now=now, since=since)
     return guards.judge(
@@ -53,6 +55,9 @@ def look(rollout: Rollout, *, before: Mapping[str, Any], since: datetime, now: d
         before=from_json(before),
         now=replace(current, counted=_without(current.counted, _names(left_out, "error_factor"))),
         round_trips={name: (earlier.get(pk, none), later.get(pk, none)) for pk, name in written.items()},
+        control={
+            name: (earlier.get(pk, none), later.get(pk, none)) for pk, name in everywhere.items() if pk not in latest
+        },
         aborted=_aborted(rollout, standbys=current.lags_s, since=since, now=now),
         reads=None
         if written and not judged
@@ -92,6 +97,16 @@ def _written(rollout: Rollout) -> dict[int, str]:
     """Instance id -> name, of those that run the new file."""
     done = rollout.steps.filter(state=RolloutStep.State.VERIFIED, instance__isnull=False).order_by("position")
     return dict(done.values_list("instance_id", "instance_name"))
+
+
+def just_written(rollout: Rollout) -> set[int]:
+    """Instance ids of the latest wave; those of earlier ones have shown already what the new file does."""
+    steps = list(rollout.steps.values_list("position", "state", "instance_id"))
+    written = {position: pk for position, state, pk in steps if state == RolloutStep.State.VERIFIED and pk is not None}
+    for wave in reversed(waves(stored_plan(rollout.plan), [position for position, _, _ in steps])):
+        if found := {written[position] for position in wave if position in written}:
+            return found
+    return set()
 
 
 def _aborted(

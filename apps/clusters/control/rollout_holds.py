@@ -73,14 +73,14 @@ def _begin(rollout: Rollout, due: Hold, holder: str, now: datetime) -> float:
 
 def _stop(rollout: Rollout, found: Sequence[Finding], due: Hold, holder: str, now: datetime) -> None:
     """Halt. A way back or an adoption pauses: what it leaves is not put back because of what is seen meanwhile."""
-    reason = "; ".join(one.text for one in found if one.outcome is Outcome.BAD)
+    reason = "; ".join(guards.told(one) for one in found if one.outcome is Outcome.BAD)
     if rollout_rows.goes_past_failures(rollout):
-        _pause(rollout, f"What was seen since is bad: {reason}.", due, holder, now, is_problem=True)
+        _pause(rollout, f"What was seen since is bad by {reason}.", due, holder, now, is_problem=True)
         return
     rollout_rows.change_rollout(
-        rollout, holder, is_halting=True, halt_reason=reason, hold_started_at=None, hold_ends_at=None
+        rollout, holder, is_halting=True, halt_reason=f"Bad by {reason}.", hold_started_at=None, hold_ends_at=None
     )
-    rollout_rows.log(rollout, f"Halted by its guards, the old files are put back: {reason}.", is_problem=True)
+    rollout_rows.log(rollout, f"Halted, the old files are put back. Bad by {reason}.", is_problem=True)
 
 
 def _end(rollout: Rollout, found: Sequence[Finding], due: Hold, holder: str, now: datetime) -> None:

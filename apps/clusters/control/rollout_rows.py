@@ -266,6 +266,11 @@ def log(rollout: Rollout, text: str, *, instance_name: str = "", is_problem: boo
     RolloutLog.objects.create(rollout=rollout, instance_name=instance_name, text=text, is_problem=is_problem)
 
 
+def named_reason(name: str, reason: str) -> str:
+    """pgpool-2: the reason, unless that begins with the name itself."""
+    return reason if reason.startswith(f"{name} ") else f"{name}: {reason}"
+
+
 def add_event(rollout: Rollout, title: str, *, at: datetime, detail: str = "", is_problem: bool = False) -> None:
     ClusterEvent.objects.create(
         cluster_id=rollout.cluster_id,

@@ -117,10 +117,11 @@ def _halting_because(view: RolloutView) -> str:
     silent = rollout_plan.fallen_silent(view)
     failed = next((step for step in view.steps if step.state == "failed"), None)
     if failed is not None:
-        return f"{failed.instance_name}: {failed.error}"
+        return rollout_rows.named_reason(failed.instance_name, failed.error)
+    reason = rollout_rows.named_reason(silent[0].instance_name, silent[0].error)
     return (
-        f"{silent[0].instance_name}: {silent[0].error} It fell silent after it was given the new file, which not "
-        "enough others have verified: the file may be why, so no other gets it."
+        f"{reason} It fell silent after it was given the new file, which not enough others have verified: the file may "
+        "be why, so no other gets it."
     )
 
 
@@ -155,7 +156,7 @@ def _finish(rollout: Rollout, holder: str, state: Rollout.State, *, now: datetim
     )
     # A rollback does not halt, so its reasons stand with its steps only.
     kept_from = {RolloutStep.State.FAILED, RolloutStep.State.OWED}
-    failures = [f"{step.instance_name}: {step.error}" for step in steps if step.state in kept_from]
+    failures = [rollout_rows.named_reason(step.instance_name, step.error) for step in steps if step.state in kept_from]
     reason = rollout.halt_reason or "\n".join(failures)
     if state == Rollout.State.VERIFIED and rollout.is_cancel_requested:
         text, reason = f"{text}; the request to cancel came too late", ""

@@ -15,6 +15,8 @@ LOWEST_ABORTED_PER_MIN = 1.0
 # Conflicts come in bursts, with each vacuum on the primary: a rate needs at least so long.
 SHORTEST_RATE_S = 60.0
 SLOW_MS = 20.0
+# A pgpool that is at least half as many times as slow as another one slowed alike.
+ALIKE = 0.5
 
 
 class Outcome(StrEnum):
@@ -58,6 +60,17 @@ class LeftOut:
     @property
     def text(self) -> str:
         return f"{', '.join(self.instances)}: {self.reason}"
+
+
+_MANY = ", at most {:g} times as many are allowed"
+_ON: Mapping[str, str] = {
+    "lost": "what is lost",
+    "replay_lag_s": "replay lag",
+    "error_factor": "errors per read",
+    "aborted": "cancelled reads",
+    "latency_factor": "round trips",
+    "shares": "where reads go",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +150,12 @@ def judge(
     aborted: Mapping[str, tuple[Aborted, Aborted]],
     reads: Reads | None,
     left_out: Sequence[LeftOut] = (),
+    control: Mapping[str, tuple[RoundTrips, RoundTrips]] | None = None,
 ) -> tuple[Finding, ...]:
     """One finding for each guard that is on, and one for each that was left out somewhere.
 
     round_trips: name of the pgpool -> those before the change and those since; aborted: the same of each standby.
+    control: the same of pgpools that were not written just now: what slows them as well is not the change.
     reads: of the pgpools whose shares can be judged, None where there is none; counted likewise leaves out those of
     which no errors can be told.
     """
@@ -155,7 +170,7 @@ def judge(
     if guards.aborted is not None:
         found.append(_aborted(guards.aborted, aborted, now))
     if guards.latency_factor is not None:
-        found.append(_latency(guards.latency_factor, round_trips))
+        found.append(_latency(guards.latency_factor, round_trips, control or {}))
     if guards.shares and reads is not None:
         found.append(_shares(reads))
     said = [Finding(one.guard, Outcome.LEFT_OUT, one.text) for one in left_out]
@@ -163,6 +178,11 @@ def judge(
         text = "nothing is left to judge by: it needs another guard, or a Pgpool-II that tells more"
         found.append(Finding("any", Outcome.INCONCLUSIVE, f"{text} ({'; '.join(one.text for one in said)})"))
     return (*found, *said)
+
+
+def told(found: Finding) -> str:
+    """the guard on round trips: 90.0 ms through pgpool-2, 8.0 ms before, at most 5 times as long is allowed"""
+    return f"the guard on {_ON.get(found.guard, found.guard)}: {found.text}"
 
 
 def overall(found: Iterable[Finding]) -> Outcome:
@@ -215,7 +235,7 @@ def _errors(factor: float, before: Seen, now: Seen) -> Finding:
         usual = max(earlier.errors / earlier.reads if earlier.reads else 0.0, LOWEST_ERROR_SHARE)
         texts.append(f"{errors} errors beside {reads} reads at {name}")
         if errors >= FEWEST_ERRORS and errors > factor * usual * reads:
-            text = f"{texts[-1]}, usual were {usual * 100:.2g} for 100 reads"
+            text = f"{texts[-1]}, usual were {usual * 100:.2g} for 100 reads{_MANY.format(factor)}"
             return Finding("error_factor", Outcome.BAD, text)
     if stale := [name for name in now.stale if name in now.counted]:
         return _stale("error_factor", stale)
@@ -242,7 +262,7 @@ def _aborted(factor: float, aborted: Mapping[str, tuple[Aborted, Aborted]], now:
             continue
         rate, usual = _per_minute(since), _per_minute(before)
         if rate > factor * max(usual, LOWEST_ABORTED_PER_MIN):
-            text = f"{texts[-1]}, {rate:.3g} a minute, usual were {usual:.2g} a minute"
+            text = f"{texts[-1]}, {rate:.3g} a minute, usual were {usual:.2g} a minute{_MANY.format(factor)}"
             return Finding("aborted", Outcome.BAD, text)
     if stale := [name for name in now.stale if name in aborted]:
         return _stale("aborted", stale)
@@ -255,19 +275,50 @@ def _per_minute(aborted: Aborted) -> float:
     return (aborted.count or 0) * 60.0 / max(aborted.seconds, SHORTEST_RATE_S)
 
 
-def _latency(factor: float, round_trips: Mapping[str, tuple[RoundTrips, RoundTrips]]) -> Finding:
-    texts, too_few = [], []
+def _latency(
+    factor: float,
+    round_trips: Mapping[str, tuple[RoundTrips, RoundTrips]],
+    control: Mapping[str, tuple[RoundTrips, RoundTrips]],
+) -> Finding:
+    texts, too_few, shared = [], [], []
     for name, (before, since) in sorted(round_trips.items()):
         if before.median_ms is None or since.median_ms is None or since.count < FEWEST_ROUND_TRIPS:
             too_few.append(name)
             continue
         texts.append(f"{since.median_ms:.1f} ms through {name}, {before.median_ms:.1f} ms before")
-        if since.median_ms > SLOW_MS and since.median_ms > factor * before.median_ms:
-            return Finding("latency_factor", Outcome.BAD, f"round trip {texts[-1]}")
+        if not (since.median_ms > SLOW_MS and since.median_ms > factor * before.median_ms):
+            continue
+        if alike := _slowed_alike(name, _times_as_slow(before, since), control):
+            shared.append(f"{texts[-1]}; {', '.join(alike)} slowed alike, where nothing was changed just now")
+            continue
+        text = f"round trip {texts[-1]}, at most {factor:g} times as long is allowed"
+        return Finding("latency_factor", Outcome.BAD, text)
+    if shared:
+        text = f"round trip {'; '.join(shared)}: that may be load, and not the change"
+        return Finding("latency_factor", Outcome.INCONCLUSIVE, text)
     if too_few:
         text = f"{', '.join(too_few)}: too few round trips to compare"
         return Finding("latency_factor", Outcome.INCONCLUSIVE, text)
     return Finding("latency_factor", Outcome.GOOD, f"round trip {'; '.join(texts)}")
+
+
+def _slowed_alike(name: str, times_as_slow: float, control: Mapping[str, tuple[RoundTrips, RoundTrips]]) -> list[str]:
+    """Names of the control, where most of those that can be compared slowed as this one did; else none."""
+    known = {
+        other: _times_as_slow(before, since)
+        for other, (before, since) in sorted(control.items())
+        if other != name and before.median_ms is not None and since.count >= FEWEST_ROUND_TRIPS
+    }
+    slow = [
+        other
+        for other, times in known.items()
+        if times >= ALIKE * times_as_slow and (control[other][1].median_ms or 0.0) > ALIKE * SLOW_MS
+    ]
+    return slow if 2 * len(slow) > len(known) else []
+
+
+def _times_as_slow(before: RoundTrips, since: RoundTrips) -> float:
+    return (since.median_ms or 0.0) / max(before.median_ms or 0.0, 0.001)
 
 
 def _shares(reads: Reads) -> Finding:

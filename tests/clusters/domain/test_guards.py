@@ -17,6 +17,7 @@ from apps.clusters.domain.guards import (
     Seen,
     judge,
     overall,
+    told,
 )
 
 FOLLOWS = Reads(is_off=False, sentence="Reads follow the weights.", missing=0)
@@ -55,6 +56,50 @@ def test_what_is_as_before_is_good() -> None:
     assert found["aborted"].text == "2 reads cancelled at pg2; 0 reads cancelled at pg3"
 
 
+SPIKE = (RoundTrips(100, 8.0), RoundTrips(30, 90.0))  # 11.25 times as slow
+
+
+@pytest.mark.parametrize(
+    ("control", "outcome"),
+    [
+        ({}, Outcome.BAD),
+        ({"pgpool-2": (RoundTrips(100, 8.0), RoundTrips(30, 9.0))}, Outcome.BAD),
+        ({"pgpool-2": (RoundTrips(100, 8.0), RoundTrips(30, 44.0))}, Outcome.BAD),  # 5.5 times, less than half of it
+        ({"pgpool-2": (RoundTrips(100, 8.0), RoundTrips(30, 46.0))}, Outcome.INCONCLUSIVE),  # 5.75 times
+        ({"pgpool-2": (RoundTrips(100, 0.5), RoundTrips(30, 5.0))}, Outcome.BAD),  # ten times, and still quick
+        ({"pgpool-2": (RoundTrips(100, 8.0), RoundTrips(4, 90.0))}, Outcome.BAD),  # too few to compare with
+        ({"pgpool-2": (RoundTrips(0, None), RoundTrips(30, 90.0))}, Outcome.BAD),
+        ({"pgpool-1": SPIKE}, Outcome.BAD),  # nobody is held against itself
+        ({"pgpool-2": SPIKE, "pgpool-3": TRIPS}, Outcome.BAD),  # not most of them
+        ({"pgpool-2": SPIKE, "pgpool-3": SPIKE, "pgpool-4": TRIPS}, Outcome.INCONCLUSIVE),
+    ],
+)
+def test_what_slows_those_as_well_that_were_not_written_is_not_laid_to_the_change(
+    control: Any, outcome: Outcome
+) -> None:
+    trips = {"pgpool-1": SPIKE}
+    guards = replace(ALL, lost=False, replay_lag_s=None, error_factor=None, aborted=None, shares=False)
+
+    [found] = judge(guards, before=BEFORE, now=NOW, round_trips=trips, aborted={}, reads=FOLLOWS, control=control)
+
+    assert found.outcome is outcome
+    if outcome is Outcome.INCONCLUSIVE:
+        assert found.text.startswith("round trip 90.0 ms through pgpool-1, 8.0 ms before; pgpool-2")
+        assert found.text.endswith(
+            " slowed alike, where nothing was changed just now: that may be load, and not the change"
+        )
+
+
+def test_a_finding_names_its_guard() -> None:
+    slow = judged(trips=(RoundTrips(100, 17.5), RoundTrips(30, 87.8)))["latency_factor"]
+
+    assert told(slow) == (
+        "the guard on round trips: round trip 87.8 ms through pgpool-1, 17.5 ms before, at most 5 times as long is "
+        "allowed"
+    )
+    assert all(told(one).startswith("the guard on ") for one in judged().values())
+
+
 @pytest.mark.parametrize(
     ("guard", "seen", "text"),
     [
@@ -67,27 +112,30 @@ def test_what_is_as_before_is_good() -> None:
         (
             "error_factor",  # 13 for 1000 reads, over 3 * 0.4 for 100
             {"now": replace(NOW, counted={"pgpool-1": Counted(53, 11_000)})},
-            "13 errors beside 1000 reads at pgpool-1, usual were 0.4 for 100 reads",
+            (
+                "13 errors beside 1000 reads at pgpool-1, usual were 0.4 for 100 reads, at most 3 times as many are "
+                "allowed"
+            ),
         ),
         (
             "error_factor",  # set back by a restart: 20 since then
             {"now": replace(NOW, counted={"pgpool-1": Counted(20, 100)})},
-            "20 errors beside 100 reads at pgpool-1, usual were 0.4 for 100 reads",
+            "20 errors beside 100 reads at pgpool-1, usual were 0.4 for 100 reads, at most 3 times as many are allowed",
         ),
         (
             "latency_factor",
             {"trips": (RoundTrips(100, 8.0), RoundTrips(30, 41.0))},
-            "round trip 41.0 ms through pgpool-1, 8.0 ms before",
+            "round trip 41.0 ms through pgpool-1, 8.0 ms before, at most 5 times as long is allowed",
         ),
         (
             "aborted",  # over 3 * 2 a minute
             {"aborted": (CANCELLED[0], Aborted(13, seconds=120.0))},
-            "13 reads cancelled at pg2, 6.5 a minute, usual were 2 a minute",
+            "13 reads cancelled at pg2, 6.5 a minute, usual were 2 a minute, at most 3 times as many are allowed",
         ),
         (
             "aborted",  # where none is usual, three a minute still are no verdict
             {"aborted": (Aborted(0, seconds=600.0), Aborted(16, seconds=300.0))},
-            "16 reads cancelled at pg2, 3.2 a minute, usual were 0 a minute",
+            "16 reads cancelled at pg2, 3.2 a minute, usual were 0 a minute, at most 3 times as many are allowed",
         ),
         ("shares", {"reads": Reads(is_off=True, sentence="Reads are off.", missing=0)}, "reads are off"),
     ],
