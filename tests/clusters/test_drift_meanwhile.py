@@ -11,6 +11,7 @@ from apps.clusters.control import rollout_holds
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.models import InstanceConfig, Rollout
 from apps.clusters.polling import file_watch
+from tests.clusters.callers_at_doors import browser
 from tests.clusters.drifting import Drifting, drifting_pair
 from tests.clusters.rollout_scene import Clock
 
@@ -74,6 +75,10 @@ def test_meanwhile_it_is_neither_adopted_nor_reverted_and_its_end_is_told(pair: 
     reason = f"Rollout {rollout.pk} is under way: wait for its end, or cancel it."
     assert (found["state"], found["can_adopt"], found["can_revert"]) == ("drifted", False, False)
     assert (found["instances"][0]["adopt_reason"], found["instances"][0]["revert_reason"]) == (reason, reason)
+    page = browser("operator").get("/o/acme/clusters/orders/drift/").content.decode()
+    assert reason in page
+    assert "Adopt…" not in page
+    assert "Revert…" not in page
     with pytest.raises(RolloutRunning):
         pair.revert("pgpool-1")
     with pytest.raises(RolloutRunning):
