@@ -15,6 +15,7 @@ from apps.clusters.control.writes import WritesStopped
 from apps.clusters.models import ClusterEvent, InstanceConfig, PgpoolInstance, Rollout, WritesSwitch
 from apps.clusters.polling import file_watch
 from tests.clusters.drifting import Drifting, drifting_pair
+from tests.clusters.owing import away
 from tests.clusters.rollout_scene import NOW, SECRET, Clock, conf_text
 
 pytestmark = pytest.mark.django_db
@@ -42,6 +43,46 @@ def test_what_was_found_first_is_in_step_and_what_is_edited_later_is_drift(pair:
     assert [each["state"] for each in found["instances"]] == ["in_step", "drifted"]
     assert found["can_adopt"]
     assert found["can_revert"]
+
+
+def test_children_that_disagree_are_told_as_mixed_and_not_as_one_of_them(pair: Drifting) -> None:
+    pair.look()
+    pair.scene.pgpools[1].mode = "mixed"
+    pair.edit("delay_threshold = 1000", "delay_threshold = 5")
+
+    [only] = pair.look()["differences"]
+
+    assert only["kind"] == "mixed"
+    assert sorted(set((only["running"] or "").split(" / "))) == ["1000", "5"]
+    assert only["meaning"].startswith("pgpool's children disagree")
+    assert pair.told() == ["Edited by hand on pgpool-2: delay_threshold 1000 → 5"]
+
+    pair.scene.pgpools[1].mode = "ok"
+    [only] = pair.look()["differences"]
+    assert (only["kind"], only["running"]) == ("edited_live", "5")
+
+
+def test_children_that_still_disagree_after_the_file_was_put_back_are_not_in_step(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("delay_threshold = 1000", "delay_threshold = 5")
+    pair.look()
+    pair.scene.pgpools[1].mode = "mixed"
+    pair.edit("delay_threshold = 5", "delay_threshold = 1000")
+
+    found = pair.look()
+
+    assert [(one["kind"], one["file"]) for one in found["differences"]] == [("mixed", "1000")]
+    assert pair.told()[-1].startswith("pgpool-2 does not use its file: delay_threshold is ")
+    pair.scene.pgpools[1].mode = "ok"
+    assert pair.look()["state"] == "in_step"
+
+
+def test_a_pgpool_that_opens_no_session_is_told_by_what_it_showed_latest(pair: Drifting) -> None:
+    pair.look()
+    pair.edit("delay_threshold = 1000", "delay_threshold = 5")
+    away(pair.scene)
+
+    assert pair.look()["differences"][0]["kind"] == "edited_live"
 
 
 def test_a_change_is_told_once_and_its_end_too(pair: Drifting) -> None:

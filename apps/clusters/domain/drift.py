@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -21,6 +21,7 @@ class DriftKind(StrEnum):
     EDITED_LIVE = "edited_live"  # the file was edited, and pgpool uses it
     NOT_RELOADED = "not_reloaded"  # the file was edited, and pgpool still uses the verified value
     EDITED = "edited"  # the file was edited; what pgpool uses is neither value, or is not shown
+    MIXED = "mixed"  # sessions of this pgpool show different values: its children disagree
     MISSING = "missing"  # the line is gone from the file
     NOT_IN_FORCE = "not_in_force"  # the file is as verified, and pgpool uses another value
     PENDING_RESTART = "pending_restart"  # the same, and only a restart brings it in: no drift
@@ -42,16 +43,26 @@ class Difference:
         return self.kind is not DriftKind.PENDING_RESTART
 
 
-def compare(*, verified: str, file: str, running: Mapping[str, str], catalogue: Catalogue) -> tuple[Difference, ...]:
+def compare(
+    *,
+    verified: str,
+    file: str,
+    running: Mapping[str, str],
+    catalogue: Catalogue,
+    shown: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Difference, ...]:
     """By name. verified, file: texts of pgpool.conf; running: PGPOOL SHOW ALL, empty while that is not known.
 
-    catalogue: of the pgpool's version. Comments, spacing, order and another spelling of a value are no difference.
+    shown: what several sessions showed of some names, which goes before running. catalogue: of the pgpool's version.
+    Comments, spacing, order and another spelling of a value are no difference.
     """
     try:
         values = pgpool_conf.parse(file).values()
     except (ConfigSyntaxError, IncludeUnsupported) as error:
         return (Difference(WHOLE_FILE, None, str(error), None, DriftKind.UNREADABLE),)
-    return tuple(_differences(_values(verified), values, running, catalogue))
+    alike = {name: each[0] for name, each in (shown or {}).items() if len(set(each)) == 1}
+    apart = {name: " / ".join(each) for name, each in (shown or {}).items() if len(set(each)) > 1}
+    return tuple(_differences(_values(verified), values, {**running, **alike}, apart, catalogue))
 
 
 def is_readable(text: str) -> bool:
@@ -84,13 +95,21 @@ def _values(text: str) -> dict[str, str]:
 
 
 def _differences(
-    verified: Mapping[str, str], file: Mapping[str, str], running: Mapping[str, str], catalogue: Catalogue
+    verified: Mapping[str, str],
+    file: Mapping[str, str],
+    running: Mapping[str, str],
+    apart: Mapping[str, str],
+    catalogue: Catalogue,
 ) -> Iterator[Difference]:
     for name in sorted(verified.keys() | file.keys(), key=_in_order):
-        wanted, found, shown = verified.get(name), file.get(name), running.get(name)
+        wanted, found = verified.get(name), file.get(name)
+        shown = apart.get(name, running.get(name))
         is_secret = _is_secret(name, catalogue)
         compared = None if is_secret or shown is None or MASK in shown else shown
-        if wanted is not None and found is not None and is_same_in_file(name, wanted, found, catalogue):
+        kind: DriftKind | None
+        if name in apart and found is not None:
+            kind = DriftKind.MIXED
+        elif wanted is not None and found is not None and is_same_in_file(name, wanted, found, catalogue):
             kind = _unchanged(name, found, compared, catalogue)
         else:
             kind = _changed(name, wanted, found, compared, catalogue)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
+from apps.clusters.domain.conf_secrets import MASK
 from apps.clusters.domain.drift import Difference, DriftKind
 
 LONGEST_VALUE = 80
@@ -30,6 +31,7 @@ _MEANINGS: Mapping[DriftKind, str] = {
     DriftKind.EDITED_LIVE: "Edited in the file, and pgpool uses it.",
     DriftKind.NOT_RELOADED: "Edited in the file; pgpool still uses the verified value until it is reloaded.",
     DriftKind.EDITED: "Edited in the file.",
+    DriftKind.MIXED: "pgpool's children disagree: each of these values was shown by a session of its own.",
     DriftKind.MISSING: "The line is gone: pgpool's children keep the old value or take the default, each for itself.",
     DriftKind.NOT_IN_FORCE: "The file is as verified, but pgpool uses another value: it awaits a reload or refuses it.",
     DriftKind.PENDING_RESTART: "The file is as verified; pgpool takes this in only when it is restarted.",
@@ -60,20 +62,26 @@ def changed(found: StoredDifference) -> str:
     """backend_weight1 500 → 900"""
     if found["kind"] == DriftKind.UNREADABLE:
         return f"pgpool.conf cannot be read: {found['file']}"
-    if found["kind"] == DriftKind.NOT_IN_FORCE:
+    if _is_as_verified(found):
         return f"{found['parameter']} is {_short(found['running'])}, its file says {_short(found['file'])}"
     if found["verified"] == found["file"]:
         return f"{found['parameter']} was changed"  # a secret
     return f"{found['parameter']} {_short(found['verified'])} → {_short(found['file'])}"
 
 
+def _is_as_verified(found: StoredDifference) -> bool:
+    """Whether the file says what was verified, and pgpool, or some child of it, uses another value."""
+    is_mixed = found["kind"] == DriftKind.MIXED and found["verified"] == found["file"] != MASK
+    return found["kind"] == DriftKind.NOT_IN_FORCE or is_mixed
+
+
 def headline(instance_name: str, differences: Sequence[StoredDifference]) -> str:
     """What was done to this pgpool, by its first difference."""
     found = drifted(differences)
     more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    if all(each["kind"] == DriftKind.NOT_IN_FORCE for each in found):
+    if all(_is_as_verified(each) for each in found):
         return f"{instance_name} does not use its file: {changed(found[0])}{more}"
-    edited = next(each for each in found if each["kind"] != DriftKind.NOT_IN_FORCE)
+    edited = next(each for each in found if not _is_as_verified(each))
     return f"Edited by hand on {instance_name}: {changed(edited)}{more}"
 
 
@@ -98,10 +106,7 @@ def news(
 
 
 def _told(differences: Sequence[StoredDifference]) -> list[tuple[str, str | None, str | None, bool]]:
-    return [
-        (each["parameter"], each["verified"], each["file"], each["kind"] == DriftKind.NOT_IN_FORCE)
-        for each in differences
-    ]
+    return [(each["parameter"], each["verified"], each["file"], _is_as_verified(each)) for each in differences]
 
 
 def _short(value: str | None) -> str:

@@ -26,6 +26,7 @@ from apps.clusters.domain.parameters import catalogue
 from apps.clusters.models import ClusterEvent, InstanceConfig, PgpoolInstance, Rollout
 from apps.clusters.outside.delivery import Delivery, FileUnreadable, LiveFile, PathRefused, UnknownDelivery
 from apps.clusters.outside.delivery.side_by_side import UNFORESEEN, read_all
+from apps.clusters.polling import shown_apart
 from apps.clusters.polling.running_values import RUNNING_IS_OLD
 from apps.live import events
 
@@ -49,14 +50,16 @@ def look(*, holder: str, clock: Callable[[], datetime], deadline_s: float = DEAD
     found = _read_all(configs, deadline_s)
     instances = [config.instance for config in configs]
     verified, registered = verified_files(instances), as_registered.numbers_of(instances)
+    shown = shown_apart.shown_apart(_doubtful(configs, found, verified, now=clock()))
     for config in configs:
         stood = stands.get(config.pk)
         try:
             base = verified.get(config.pk)
-            _note(config, found[config.pk], base, registered, stood=stood, began_at=began_at, now=clock())
+            sessions = shown.get(config.pk, {})
+            _note(config, found[config.pk], base, registered, sessions, stood=stood, began_at=began_at, now=clock())
         except Exception:
             logger.exception("a file could not be compared: instance=%s", config.pk)
-            _note(config, UNFORESEEN, None, registered, stood=stood, began_at=began_at, now=clock())
+            _note(config, UNFORESEEN, None, registered, {}, stood=stood, began_at=began_at, now=clock())
     _keep_as_registered({instance.cluster_id for instance in instances})
     return len(configs)
 
@@ -116,11 +119,51 @@ def _read_all(configs: Sequence[InstanceConfig], deadline_s: float) -> dict[int,
     return {**found, **read_all(deliveries, deadline_s=deadline_s)}
 
 
+def _doubtful(
+    configs: Sequence[InstanceConfig],
+    found: Mapping[int, LiveFile | str],
+    verified: Mapping[int, VerifiedFile],
+    *,
+    now: datetime,
+) -> list[tuple[PgpoolInstance, set[str]]]:
+    """What differs, or did at the look before, by the one child that polling asks: others may use another value."""
+    asked = []
+    for config in configs:
+        try:
+            names = _differing(config, found[config.pk], verified.get(config.pk), now=now)
+        except Exception:
+            logger.exception("a file could not be compared: instance=%s", config.pk)
+            continue
+        if names:
+            asked.append((config.instance, names))
+    return asked
+
+
+def _differing(
+    config: InstanceConfig, found: LiveFile | str, verified: VerifiedFile | None, *, now: datetime
+) -> set[str]:
+    running = _running(config, now)
+    if isinstance(found, str) or not running:
+        return set()
+    base = verified or as_first_found(config.pk, config.first_text or found.text)
+    known = catalogue.for_version(config.instance.version)
+    differences = drift.compare(verified=base.text, file=found.text, running=running, catalogue=known)
+    names = {one.parameter for one in differences if one.is_drift}
+    return (names | {one["parameter"] for one in drift_words.drifted(config.differences)}) & running.keys()
+
+
+def _running(config: InstanceConfig, now: datetime) -> Mapping[str, str]:
+    """Empty where it was shown too long ago."""
+    is_new = config.running_at is not None and now - config.running_at < RUNNING_IS_OLD
+    return config.running if is_new else {}
+
+
 def _note(
     config: InstanceConfig,
     found: LiveFile | str,
     verified: VerifiedFile | None,
     registered: Mapping[tuple[int, str], int],
+    shown: shown_apart.Shown,
     *,
     stood: Stand | None,
     began_at: datetime,
@@ -130,7 +173,7 @@ def _note(
 
     stood: how the rollout under way stood there before the file was read.
     """
-    changes = _changes(config, found, verified, registered, now=now)
+    changes = _changes(config, found, verified, registered, shown, now=now)
     with transaction.atomic():
         own = InstanceConfig.objects.filter(pk=config.pk, lease_holder=config.lease_holder)
         if own.select_for_update().first() is None:
@@ -148,6 +191,7 @@ def _changes(
     found: LiveFile | str,
     verified: VerifiedFile | None,
     registered: Mapping[tuple[int, str], int],
+    shown: shown_apart.Shown,
     *,
     now: datetime,
 ) -> dict[str, Any]:
@@ -155,8 +199,7 @@ def _changes(
     if isinstance(found, str):
         # What differed stays, so that it is no news when the file can be read again.
         return {"looked_at": now, "state": State.UNKNOWN, "reason": found, "differences": config.differences}
-    running_at = config.running_at
-    running = config.running if running_at is not None and now - running_at < RUNNING_IS_OLD else {}
+    running = _running(config, now)
     first_text = config.first_text or (found.text if drift.is_readable(found.text) else "")
     base = verified or as_first_found(config.pk, first_text)
     fault = adoptable.fault_of(config.instance, found.text, verified=base.text)
@@ -165,6 +208,7 @@ def _changes(
         file=found.text,
         running=running,
         catalogue=catalogue.for_version(config.instance.version),
+        shown=shown,
     )
     stored = [drift_words.as_stored(each) for each in differences]
     drifted = drift_words.drifted(stored)

@@ -30,7 +30,8 @@ NOTHING_TO_REVERT = "There is nothing to revert: its file is the verified one."
 class DriftDifference(TypedDict):
     """A parameter that is not as verified. Null: not named, or not shown; a secret is masked.
 
-    kind: edited_live, not_reloaded, edited, missing, not_in_force, unreadable; or pending_restart, which is no drift.
+    kind: edited_live, not_reloaded, edited, mixed (its children disagree: running holds what each of several sessions
+    showed), missing, not_in_force, unreadable; or pending_restart, which is no drift.
     """
 
     instance: str

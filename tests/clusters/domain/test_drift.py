@@ -18,6 +18,30 @@ def found(verified: str, file: str, **running: str) -> list[tuple[str, str | Non
 
 
 @pytest.mark.parametrize(
+    ("file", "shown", "kind", "running"),
+    [
+        ("delay_threshold = 5\n", ["5B", "1000B", "5B"], Kind.MIXED, "5B / 1000B / 5B"),
+        ("delay_threshold = 1000\n", ["1000B", "5B", "1000B"], Kind.MIXED, "1000B / 5B / 1000B"),
+        # All of them alike: their answer goes before the one of the session that is kept.
+        ("delay_threshold = 5\n", ["5B", "5B", "5B"], Kind.EDITED_LIVE, "5B"),
+        ("", ["0", "1000B", "0"], Kind.MISSING, "0 / 1000B / 0"),
+    ],
+)
+def test_what_several_sessions_show_goes_before_the_answer_of_one(
+    file: str, shown: list[str], kind: Kind, running: str
+) -> None:
+    [only] = compare(
+        verified="delay_threshold = 1000\n",
+        file=file,
+        running={"delay_threshold": "1000B"},
+        catalogue=V43,
+        shown={"delay_threshold": shown},
+    )
+
+    assert (only.kind, only.running, only.is_drift) == (kind, running, True)
+
+
+@pytest.mark.parametrize(
     ("verified", "file", "running"),
     [
         ("delay_threshold = 1000\n", "delay_threshold = 1000\n", {"delay_threshold": "1000B"}),
