@@ -1,6 +1,7 @@
 """Delivery by hand: published, waited for, and verified by asking pgpool; the doors of both and of the SSH key."""
 
 import html
+import os
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -190,3 +191,76 @@ def test_the_registry_as_yaml_holds_no_published_file_and_coming_back_changes_no
     assert "kind: manual" in text
     assert "user: lifeguard" in text
     assert outcome(admin, text) == ("unchanged", "is so already")
+
+
+SPACED = "backend_flag0 = 'ALLOW_TO_FAILOVER | ALWAYS_PRIMARY'\n"
+
+
+@pytest.fixture
+def old_pgpool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands for the pgpool 4.3.5 beside the worker, which knows no spaces between flags, nor the word `lots`."""
+    program = tmp_path / "pgpool"
+    program.write_text(
+        "#!/bin/sh\n"
+        'if [ "$1" = --version ]; then echo "pgpool-II version 4.3.5 (tamahomeboshi)"; exit; fi\n'
+        "if grep -q ' | ' \"$2\"; then echo 'FATAL:  unknown backend flag:ALLOW_TO_FAILOVER' >&2; exit 3; fi\n"
+        "if grep -q ' lots' \"$2\"; then echo 'FATAL:  invalid value: \"lots\"' >&2; exit 3; fi\n"
+        "echo 'FATAL:  could not open pid file' >&2; exit 3\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return program
+
+
+def stands(pair: Scene, lines: str) -> None:
+    """In the published file, and in that of the host, from the beginning."""
+    text = conf_text() + lines
+    PublishedFile.objects.update(text=text, sha256=sha256_of(text.encode()))
+    pair.confs[0].write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("version", "lines", "state"),
+    [
+        ("4.6.1", SPACED, "running"),  # refused by 4.3.5 alone
+        ("4.6.1", SPACED + "num_init_children = lots\n", "failed"),  # neither takes it
+        ("4.3.12", SPACED, "failed"),  # of the same release
+        ("", SPACED, "failed"),  # nobody knows
+    ],
+)
+def test_what_only_another_version_beside_the_worker_refuses_fails_no_rollout(
+    pair: Scene, old_pgpool: Path, version: str, lines: str, state: str
+) -> None:
+    PgpoolInstance.objects.filter(name="pgpool-1").update(version=version)
+    stands(pair, lines)
+
+    rollout = pair.advance(pair.request())
+
+    assert rollout.state == state, rollout.halt_reason
+    step = rollout.steps.get(position=0)
+    if state == "running":
+        assert step.receipt["dry_run"] == (
+            "the pgpool beside the worker is 4.3.5 and refuses the file (unknown backend flag:ALLOW_TO_FAILOVER); "
+            "nothing is wrong with it for 4.6.1, which pgpool-1 runs"
+        )
+    else:
+        assert "unknown backend flag" in rollout.halt_reason
+        assert not step.is_touched
+
+
+def test_a_preview_says_how_far_the_pgpool_beside_the_worker_counts(pair: Scene) -> None:
+    PgpoolInstance.objects.filter(name="pgpool-1").update(version="4.6.1")
+    operator = script("operator")
+
+    weights = operator.post("/api/v1/clusters/orders/weights/preview/", {"weights": {"0": 0, "1": 1, "2": 3}}).json()
+    wish = {"parameters": {"child_life_time": "90"}}
+    parameters = operator.post("/api/v1/clusters/orders/parameters/preview/", wish).json()
+    page = browser("admin").post(
+        "/o/acme/clusters/orders/weights/preview/", {"weight_0": 0, "weight_1": 1, "weight_2": 3}
+    )
+
+    for found in (weights, parameters):
+        by_hand, local = found["instances"]
+        assert "pgpool-1 runs 4.6.1" in by_hand["parsed_by"]
+        assert local["parsed_by"] == ""
+    assert "pgpool-1 runs 4.6.1" in page.content.decode()

@@ -10,6 +10,7 @@ from apps.clusters.control import (
     drafts,
     drift_changes,
     function_draft,
+    live_edits,
     parameter_change,
     redrafting,
     rollout_holds,
@@ -67,8 +68,7 @@ def as_problems() -> Iterator[None]:
     except (NotAllowed, NeedsAdmin) as error:
         raise _forbidden(error) from error
     except tuple(_CONFLICTS) as error:
-        slug, title = next(words for kind, words in _CONFLICTS.items() if isinstance(error, kind))
-        raise Problem(slug, 409, title, str(error)) from error
+        raise _conflict(error) from error
 
 
 def _forbidden(error: NotAllowed | NeedsAdmin) -> Problem:
@@ -76,6 +76,14 @@ def _forbidden(error: NotAllowed | NeedsAdmin) -> Problem:
         return Problem(error.kind, 409, "Nothing may be written now", str(error))
     facts = {"parameters": list(error.names), "instances": list(error.instances)}
     return Problem("needs-admin", 403, "This needs the role admin", str(error), **facts)
+
+
+def _conflict(error: Exception) -> Problem:
+    slug, title = next(words for kind, words in _CONFLICTS.items() if isinstance(error, kind))
+    if not isinstance(error, live_edits.EditRefused):
+        return Problem(slug, 409, title, str(error))
+    findings = [parameter_change.named(instance, finding) for instance, finding in error.found]
+    return Problem(slug, 409, title, str(error), findings=findings)
 
 
 def _parameters_refused(error: parameter_change.ParametersRefused) -> Problem:

@@ -9,12 +9,22 @@ from django.db import transaction
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.control import as_registered, live_configs, own_weights, revisions, rollout_rows, weight_change
+from apps.clusters.control import (
+    as_registered,
+    live_configs,
+    live_edits,
+    own_weights,
+    published,
+    revisions,
+    rollout_rows,
+    weight_change,
+)
 from apps.clusters.control.own_weights import Wanted
 from apps.clusters.control.revisions import LiveConfig, NewFile
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.control.weight_change import KNOWN, PreviewLine, changed_lines, preview_lines
-from apps.clusters.domain import validation
+from apps.clusters.domain import pgpool_conf, validation
+from apps.clusters.domain.cluster_settings import check_connections
 from apps.clusters.domain.file_check import Surroundings
 from apps.clusters.domain.findings import Finding, Severity, error
 from apps.clusters.domain.parameter_wishes import Wishes, read_wishes
@@ -37,13 +47,16 @@ class InstanceFinding(TypedDict):
 
 
 class InstanceChange(TypedDict):
-    """What a change would do to one pgpool.conf; lines: the diff, secrets masked. absent: as InstancePreview."""
+    """What a change would do to one pgpool.conf; lines: the diff, secrets masked. absent, parsed_by: as
+    InstancePreview.
+    """
 
     instance: str
     path: str
     changed_lines: int
     lines: list[PreviewLine]
     absent: str
+    parsed_by: str
 
 
 class ChangePreview(TypedDict):
@@ -61,9 +74,19 @@ class ParametersRefused(ValueError):
     """The resulting files would hold what pgpool refuses, or takes for something else."""
 
     def __init__(self, findings: Sequence[InstanceFinding]) -> None:
-        wrong = [one["message"] for one in findings if one["severity"] == Severity.ERROR]
+        wrong = [_in_words(one) for one in findings if one["severity"] == Severity.ERROR]
         super().__init__("; ".join(dict.fromkeys(wrong)))
         self.findings = list(findings)
+
+
+def _in_words(found: InstanceFinding) -> str:
+    """What stands in a file with its pgpool, its line and what would be right; the person who asked knows the rest."""
+    message, instance, line = found["message"], found["instance"], found["line"]
+    if instance is None and line is None:
+        return message
+    at = "" if line is None or message.startswith("line ") else f"line {line}: "
+    expected = f"; expected {found['suggestion']}" if found["suggestion"] else ""
+    return (f"{instance}: " if instance else "") + at + message + expected
 
 
 @dataclass(frozen=True)
@@ -93,11 +116,12 @@ class _Understood:
 
 @dataclass(frozen=True)
 class _Change:
-    """One pgpool.conf as it would become; file None where the findings forbid it."""
+    """One pgpool.conf as it would become; file None where the findings forbid it. verified: as in live_edits."""
 
     config: LiveConfig
     file: NewFile | None
     findings: tuple[Finding, ...]
+    verified: str
 
 
 def preview(*, caller: Caller, cluster: Cluster, wish: Wish, plan: object = None) -> ChangePreview:
@@ -108,7 +132,7 @@ def preview(*, caller: Caller, cluster: Cluster, wish: Wish, plan: object = None
     understood = _understood(caller, cluster, wish)
     parsed = _plan(plan, understood)
     changes = _changes(cluster, understood, parsed)
-    findings = _findings(changes)
+    findings = [*_findings(changes), *_together(cluster, changes)]
     shown = [_shown(change) for change in changes]
     ok = not any(one["severity"] == Severity.ERROR for one in findings)
     return {
@@ -178,22 +202,35 @@ def _changes(cluster: Cluster, understood: _Understood, plan: Plan) -> list[_Cha
     weight_change.refuse_changed(cluster, live, base=understood.base)
     node_ids = set(cluster.backends.values_list("node_id", flat=True))
     limits = connection_limits(cluster=cluster)
+    verified = live_edits.verified_texts(live)
     return [
-        _change(config, understood, Surroundings(catalogue.for_version(config.instance.version), node_ids, limits))
+        _change(
+            config,
+            understood,
+            Surroundings(catalogue.for_version(config.instance.version), node_ids, limits),
+            verified=verified.get(config.instance.pk, config.file.text),
+        )
         for config in live
     ]
 
 
-def _change(config: LiveConfig, understood: _Understood, surroundings: Surroundings) -> _Change:
+def _change(config: LiveConfig, understood: _Understood, surroundings: Surroundings, *, verified: str) -> _Change:
     instance = config.instance
     wish = understood.wishes.of(instance.name)
     weights = (understood.weights or {}).get(instance.name, {})
-    weighed = revisions.with_weights(config.conf, weights)
-    found = validation.check_wish(wish, surroundings, base=weighed.text, may_run_programs=understood.may_run_programs)
-    if any(finding.severity is Severity.ERROR for finding in found):
-        return _Change(config, None, found)
-    text = weighed.with_values(validation.written_out(wish, surroundings.catalogue)).text
-    return _Change(config, NewFile(instance=instance, text=text, base=config.file), found)
+    base = revisions.with_weights(config.conf, weights).text
+    found = validation.check_wish(
+        wish,
+        surroundings,
+        base=base,
+        verified=None if verified == config.file.text else verified,
+        may_run_programs=understood.may_run_programs,
+    )
+    text = validation.changed_text(wish, base, surroundings.catalogue)
+    if text is None or any(finding.severity is Severity.ERROR for finding in found):
+        return _Change(config, None, found, verified)
+    whole = live_edits.whole(config, text, {instance.pk: verified})
+    return _Change(config, NewFile(instance=instance, text=whole, base=config.file), found, verified)
 
 
 def _findings(changes: Sequence[_Change]) -> list[InstanceFinding]:
@@ -206,6 +243,20 @@ def _findings(changes: Sequence[_Change]) -> list[InstanceFinding]:
     for finding, names in spoken.items():
         found += [named(None, finding)] if len(names) == len(changes) else [named(name, finding) for name in names]
     return found
+
+
+def _together(cluster: Cluster, changes: Sequence[_Change]) -> list[InstanceFinding]:
+    """What is to be said of all pgpools together."""
+    confs = {
+        change.config.instance.name: (
+            pgpool_conf.parse(change.file.text),
+            catalogue.for_version(change.config.instance.version),
+        )
+        for change in changes
+        if change.file is not None
+    }
+    found = check_connections(confs, connection_limits(cluster=cluster))
+    return [] if found is None else [named(None, found)]
 
 
 def named(instance: str | None, finding: Finding) -> InstanceFinding:
@@ -233,6 +284,7 @@ def _store(
         author=caller.user,
         files=[change.file for change in changes if change.file is not None],
         asked=understood.wishes.names,
+        verified={change.config.instance.pk: change.verified for change in changes},
     )
 
 
@@ -253,6 +305,7 @@ def _shown(change: _Change) -> InstanceChange:
         "changed_lines": changed_lines(lines),
         "lines": lines,
         "absent": change.config.absent,
+        "parsed_by": published.parsed_elsewhere(change.config.instance),
     }
 
 

@@ -9,12 +9,14 @@ from apps.accounts.access import Caller
 from apps.clusters.control import (
     adoptable,
     live_configs,
+    live_edits,
     program_parameters,
     revisions,
     rollout_rows,
     weight_change,
     whole_revisions,
 )
+from apps.clusters.control.live_edits import Verified
 from apps.clusters.control.revisions import LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.weight_change import KNOWN
 from apps.clusters.control.whole_revisions import WholeFile
@@ -34,7 +36,8 @@ def new_files(
     Raises what request_return would.
     """
     rollout_rows.refuse_unless_free(cluster)
-    files = _new_files(revision, _live(cluster, base, _plan(cluster, plan)))
+    live = _live(cluster, base, _plan(cluster, plan))
+    files = _new_files(revision, live, live_edits.verified_texts(live))
     unstored = [
         RevisionFile(instance=each.instance, instance_name=each.instance.name, text=each.text, base_text=each.base.text)
         for each in files
@@ -61,7 +64,8 @@ def request_return(
         rollout_rows.hold(cluster)
         parsed = _plan(cluster, plan)
         live = _live(cluster, base, parsed)
-        files = _new_files(revision, live)
+        verified = live_edits.verified_texts(live)
+        files = _new_files(revision, live, verified)
         if weight_change.is_news(cluster, live):
             weight_change.store_live(caller, cluster, live, note="")
         stored = revisions.store(
@@ -70,6 +74,7 @@ def request_return(
             note=note.strip() or f"back to revision {revision.number}",
             author=caller.user,
             files=files,
+            verified=verified,
         )
         before = {one.instance.name: revisions.plain(revisions.weights_of(one.conf)) for one in live}
         return rollout_rows.create(
@@ -88,16 +93,16 @@ def _live(cluster: Cluster, base: str, plan: Plan) -> list[LiveConfig]:
     return live
 
 
-def _new_files(revision: ConfigRevision, live: Sequence[LiveConfig]) -> list[NewFile]:
+def _new_files(revision: ConfigRevision, live: Sequence[LiveConfig], verified: Verified) -> list[NewFile]:
     whole = whole_revisions.files_of(revision)
     if not whole:
         raise ReturnRefused(f"Revision {revision.number} holds no file of a pgpool that is registered now.")
-    return [_new_file(config, whole) for config in live if config.instance.pk in whole]
+    return [_new_file(config, whole, verified) for config in live if config.instance.pk in whole]
 
 
-def _new_file(config: LiveConfig, whole: Mapping[int, WholeFile]) -> NewFile:
+def _new_file(config: LiveConfig, whole: Mapping[int, WholeFile], verified: Verified) -> NewFile:
     """Raises ReturnRefused: pgpool could not go by that file any more, as with a backend that was added since."""
     text = whole[config.instance.pk].text
-    if fault := adoptable.fault_of(config.instance, text, verified=config.file.text):
+    if fault := adoptable.fault_of(config.instance, text, verified=verified.get(config.instance.pk, config.file.text)):
         raise ReturnRefused(f"The file of {config.instance.name} cannot be put back as it was: {fault}.")
-    return NewFile(instance=config.instance, text=text, base=config.file)
+    return NewFile(instance=config.instance, text=live_edits.whole(config, text, verified), base=config.file)

@@ -10,8 +10,9 @@ from django.db.models import Max
 from apps.accounts.models import User
 from apps.clusters.control import whole_files
 from apps.clusters.control.deliveries import delivery_of
-from apps.clusters.domain import instance_numbering, pgpool_conf
+from apps.clusters.domain import file_check, instance_numbering, pgpool_conf
 from apps.clusters.domain.drift import unusable_weights
+from apps.clusters.domain.findings import in_words
 from apps.clusters.domain.instance_numbering import Address
 from apps.clusters.domain.pgpool_conf import PgpoolConf
 from apps.clusters.models import (
@@ -132,16 +133,11 @@ def read_live(cluster: Cluster, instances: Sequence[PgpoolInstance]) -> list[Liv
 def _read(instance: PgpoolInstance, known: Mapping[int, Address]) -> LiveConfig:
     try:
         file = delivery_of(instance).read()
-        conf = pgpool_conf.parse(file.text)
-    except (
-        FileUnreadable,
-        PathRefused,
-        UnknownDelivery,
-        WritesForbidden,
-        pgpool_conf.ConfigSyntaxError,
-        pgpool_conf.IncludeUnsupported,
-    ) as error:
+    except (FileUnreadable, PathRefused, UnknownDelivery, WritesForbidden) as error:
         raise ConfigUnusable(instance.name, str(error)) from error
+    if (unreadable := file_check.fault_of(file.text)) is not None:
+        raise ConfigUnusable(instance.name, in_words(unreadable))
+    conf = pgpool_conf.parse(file.text)
     _refuse_other_backends(instance, conf, known)
     return LiveConfig(instance, file, conf)
 
@@ -247,10 +243,9 @@ def _as_pgpool_reads(value: str) -> float:
 
 def fault_of(text: str) -> str:
     """Why pgpool could not go by this file, or would not balance by its weights; "" if it could."""
-    try:
-        conf = pgpool_conf.parse(text)
-    except (pgpool_conf.ConfigSyntaxError, pgpool_conf.IncludeUnsupported) as error:
-        return str(error)
+    if (unreadable := file_check.fault_of(text)) is not None:
+        return in_words(unreadable)
+    conf = pgpool_conf.parse(text)
     return unusable_weights({node_id: weight_text(conf, node_id) for node_id in conf.backend_node_ids()})
 
 
@@ -270,20 +265,23 @@ def store(
     author: User | None,
     files: Sequence[NewFile],
     asked: Collection[str] = (),
+    verified: Mapping[int, str] | None = None,
 ) -> ConfigRevision:
     """A revision with its files, numbered next. The caller holds the cluster's row, so that numbers stay unique.
 
     asked: parameters that somebody named, which are read back although they may be so already.
+    verified: instance id -> the file that was verified there latest: what was edited since is read back as well.
     author None: nobody asked for it.
     """
     files = [
         replace(file, text=whole_files.written_out(file.instance, file.text, standing=file.base.text)) for file in files
     ]
     latest = cluster.revisions.aggregate(latest=Max("number"))["latest"] or 0
-    known = {pk: each.text for pk, each in known_files(cluster).items()}
+    readable = {pk: text for pk, text in (verified or {}).items() if pgpool_conf.is_readable(text)}
+    earlier = ({pk: each.text for pk, each in known_files(cluster).items()}, readable)
     changes = {
         file.instance.name: whole_files.changed_names(
-            file.text, file.base.text, known.get(file.instance.pk, file.base.text)
+            file.text, file.base.text, *(each[file.instance.pk] for each in earlier if file.instance.pk in each)
         ).union(asked)
         for file in files
     }

@@ -124,7 +124,7 @@ def reload(step: RolloutStep, held_until: float) -> Done:
 def verify_new(step: RolloutStep, held_until: float) -> Done:
     """Read back on several new sessions what the new file changes. NotYet where others have to apply the file first."""
     try:
-        return _verify(step, step.file.text, name=READ_BACK)
+        return _verify(step, step.file.text, _asked(step), name=READ_BACK)
     except ActionFailed as error:
         if error.is_final or not published.is_published(step.instance):
             raise
@@ -153,7 +153,9 @@ def confirm_restored(step: RolloutStep, held_until: float) -> Done:
     except (pgpool_conf.ConfigSyntaxError, pgpool_conf.IncludeUnsupported) as error:
         reason = f"the old file is back, but what it says cannot be read back: {error}"
         raise ActionFailed(reason, is_final=True) from error
-    return _verify(step, text, name=RESTORED_READ_BACK)
+    # What stands in both files was there before, by whoever's hand: taking this rollout back has no part in it.
+    changed = pgpool_conf.changed_names(step.file.text, text)
+    return _verify(step, text, [name for name in _asked(step) if name in changed], name=RESTORED_READ_BACK)
 
 
 def read_parameters(receipt: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -258,9 +260,13 @@ def _pcp(instance: PgpoolInstance) -> PcpAddress | None:
     return PcpAddress(instance.host, instance.pcp_port, instance.pcp_username, instance.pcp_password)
 
 
-def _verify(step: RolloutStep, text: str, *, name: str) -> Done:
+def _asked(step: RolloutStep) -> Sequence[str]:
+    asked: Sequence[str] = step.rollout.revision.parameters.get(step.instance_name, [])
+    return asked
+
+
+def _verify(step: RolloutStep, text: str, parameters: Sequence[str], *, name: str) -> Done:
     """Compare what pgpool uses with what the file says; whatever was read goes into the receipt."""
-    parameters = step.rollout.revision.parameters.get(step.instance_name, [])
     try:
         found = confirmation.confirm(
             instance=_instance(step), text=text, parameters=parameters,

@@ -7,7 +7,16 @@ from typing import TypedDict
 from django.db import transaction
 
 from apps.accounts.access import Caller
-from apps.clusters.control import as_registered, live_configs, own_weights, revisions, rollout_rows
+from apps.clusters.control import (
+    as_registered,
+    live_configs,
+    live_edits,
+    own_weights,
+    published,
+    revisions,
+    rollout_rows,
+)
+from apps.clusters.control.live_edits import Verified
 from apps.clusters.control.own_weights import Wanted
 from apps.clusters.control.revisions import Difference, LiveConfig, NewFile, WeightsRefused
 from apps.clusters.control.rollout_rows import RolloutRunning
@@ -61,6 +70,7 @@ class InstancePreview(TypedDict):
     """What a change would do to one pgpool. weights: as they would be written; shares: of new sessions, 0..1.
 
     absent: why its file cannot be read now, so that it would owe the revision; empty where it is read.
+    parsed_by: how far it counts what pgpool says of the file beforehand, where that is not its own; else empty.
     """
 
     instance: str
@@ -70,6 +80,7 @@ class InstancePreview(TypedDict):
     changed_lines: int
     lines: list[PreviewLine]
     absent: str
+    parsed_by: str
 
 
 class PreviewAnswer(TypedDict):
@@ -87,13 +98,14 @@ def preview(
     parsed = parse_plan(plan, [instance.name for instance in instances])
     live = live_configs.read(cluster, instances, parsed)
     refuse_changed(cluster, live, base=base)
-    shown = [_preview(config, wanted) for config in live]
+    files = _new_files(cluster, live, wanted, live_edits.verified_texts(live))
+    shown = [_preview(config, file) for config, file in zip(live, files, strict=True)]
     said = plan_said(cluster, parsed, instances)
     return {"summary": _summary(shown, parsed), "plan": said, "instances": shown}
 
 
-def _preview(config: LiveConfig, wanted: Wanted | None) -> InstancePreview:
-    text = _new_file(config, wanted).text
+def _preview(config: LiveConfig, file: NewFile) -> InstancePreview:
+    text = file.text
     weights = revisions.weights_of(pgpool_conf.parse(text))
     lines = preview_lines(config.file.text, text)
     return {
@@ -104,6 +116,7 @@ def _preview(config: LiveConfig, wanted: Wanted | None) -> InstancePreview:
         "changed_lines": changed_lines(lines),
         "lines": lines,
         "absent": config.absent,
+        "parsed_by": published.parsed_elsewhere(config.instance),
     }
 
 
@@ -156,7 +169,7 @@ def request_weights(
     own first. Without weights, "live" rolls that one out, which verifies it.
     plan: how to go about the pgpools, as rollout_waves.parse_plan takes it; one by one unless told.
     Raises WeightError or PlanError (field, value, expected), WeightsRefused (observe only, a file that cannot be
-    changed), BaseChanged or RolloutRunning; nothing is stored then.
+    changed, what was edited by hand: live_edits.EditRefused), BaseChanged or RolloutRunning; nothing is stored then.
     """
     check_note(note)
     try:
@@ -198,11 +211,14 @@ def _revision(
     caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], wanted: Wanted | None, *, note: str
 ) -> ConfigRevision:
     """What is to be rolled out; live files that are news are kept as a revision of their own first."""
-    as_registered.store(caller=caller, cluster=cluster, live=live)
+    verified = live_edits.verified_texts(live)
     if wanted is None:
         for config in live:
             shares(revisions.weights_of(config.conf))  # pgpool would send everything to node 0 if all weights were 0
-        return _store_live(caller, cluster, [_new_file(config, None) for config in live], note=note)
+    files = _new_files(cluster, live, wanted, verified)
+    as_registered.store(caller=caller, cluster=cluster, live=live)
+    if wanted is None:
+        return _store_live(caller, cluster, files, note=note, verified=verified)
     if is_news(cluster, live):
         store_live(caller, cluster, live, note="")
     return revisions.store(
@@ -210,7 +226,8 @@ def _revision(
         origin=ConfigRevision.Origin.EDIT,
         note=note,
         author=caller.user,
-        files=[_new_file(config, wanted) for config in live],
+        files=files,
+        verified=verified,
     )
 
 
@@ -220,20 +237,34 @@ def store_live(caller: Caller, cluster: Cluster, live: Sequence[LiveConfig], *, 
     return _store_live(caller, cluster, files, note=note)
 
 
-def _store_live(caller: Caller, cluster: Cluster, files: Sequence[NewFile], *, note: str) -> ConfigRevision:
+def _store_live(
+    caller: Caller, cluster: Cluster, files: Sequence[NewFile], *, note: str, verified: Verified | None = None
+) -> ConfigRevision:
     return revisions.store(
         cluster=cluster,
         origin=ConfigRevision.Origin.LIVE,
         note=note or (as_registered.NOTE if as_registered.is_due(cluster) else "as found on the pgpools"),
         author=caller.user,
         files=files,
+        verified=verified,
     )
 
 
-def _new_file(config: LiveConfig, wanted: Wanted | None) -> NewFile:
+def _new_files(
+    cluster: Cluster, live: Sequence[LiveConfig], wanted: Wanted | None, verified: Verified
+) -> list[NewFile]:
+    """Raises EditRefused."""
+    texts = [_weighed(config, wanted) for config in live]
+    live_edits.refuse_faulty(cluster, live, texts, verified)
+    return [
+        NewFile(instance=config.instance, text=live_edits.whole(config, text, verified), base=config.file)
+        for config, text in zip(live, texts, strict=True)
+    ]
+
+
+def _weighed(config: LiveConfig, wanted: Wanted | None) -> str:
     conf = config.conf  # the file as it is, or what its pgpool owes
-    text = conf.text if wanted is None else revisions.with_weights(conf, wanted[config.instance.name]).text
-    return NewFile(instance=config.instance, text=text, base=config.file)
+    return conf.text if wanted is None else revisions.with_weights(conf, wanted[config.instance.name]).text
 
 
 def check_note(note: str) -> None:

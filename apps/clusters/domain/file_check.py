@@ -5,13 +5,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from apps.clusters.domain import pgpool_conf
+from apps.clusters.domain.drift import WHOLE_FILE
 from apps.clusters.domain.findings import Finding, error, shown, shown_name, warning
 from apps.clusters.domain.parameters.catalogue import Catalogue
 from apps.clusters.domain.pgpool_conf import PgpoolConf, Setting
 from apps.clusters.domain.settings_together import check_together
 from apps.clusters.domain.value_check import check_value, strange_sign
 
-_FIRST_WORD = re.compile(r"[ \t]*(?P<name>[A-Za-z_][A-Za-z_0-9]*)")
+_FIRST_WORD = re.compile(r"[ \t]*(?P<name>[A-Za-z_][A-Za-z_0-9-]*)")
 _WHERE_IT_BELONGS = "one setting per line, as name = 'value'"
 
 
@@ -29,15 +30,24 @@ def check_file(text: str, surroundings: Surroundings, *, tells_duplicates: bool 
     strange = list(_strange_signs(text))
     if strange:
         return tuple(strange)
-    try:
-        conf = pgpool_conf.parse(text)
-    except pgpool_conf.ConfigSyntaxError as fault:
-        return (_syntax(fault, text),)
-    except pgpool_conf.IncludeUnsupported as fault:
-        return (error("include", str(fault), "all settings in one file", fault.line_number),)
+    unreadable = fault_of(text)
+    if unreadable is not None:
+        return (unreadable,)
+    conf = pgpool_conf.parse(text)
     found = [*_settings(conf, surroundings), *(_duplicates(conf) if tells_duplicates else ())]
     found += check_together(conf, surroundings.catalogue, surroundings.node_ids, surroundings.connection_limits)
     return tuple(sorted(found, key=lambda finding: finding.line or 0))
+
+
+def fault_of(text: str) -> Finding | None:
+    """Why pgpool could not read this file as a whole, None if it could."""
+    try:
+        pgpool_conf.parse(text)
+    except pgpool_conf.ConfigSyntaxError as fault:
+        return _syntax(fault, text)
+    except pgpool_conf.IncludeUnsupported as fault:
+        return error("include", str(fault), "all settings in one file", fault.line_number)
+    return None
 
 
 def check_name(name: str, surroundings: Surroundings, *, line: int | None = None) -> Finding | None:
@@ -109,7 +119,7 @@ def _syntax(fault: pgpool_conf.ConfigSyntaxError, text: str) -> Finding:
         cure = "a quote at the end of the value too"
     elif line.lstrip().startswith("#"):
         cure = "a line break at the end of the file"
-    return error(match["name"] if match else "", str(fault), cure, fault.line_number)
+    return error(match["name"] if match else WHOLE_FILE, str(fault), cure, fault.line_number)
 
 
 def _strange_signs(text: str) -> Iterator[Finding]:
@@ -118,4 +128,4 @@ def _strange_signs(text: str) -> Iterator[Finding]:
         if sign is not None:
             match = _FIRST_WORD.match(line)
             message = f"line {number} holds the sign {sign!a}, at which pgpool stops reading"
-            yield error(match["name"] if match else "", message, "the line without it", number)
+            yield error(match["name"] if match else WHOLE_FILE, message, "the line without it", number)

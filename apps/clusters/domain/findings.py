@@ -37,6 +37,12 @@ def note(parameter: str, message: str) -> Finding:
     return Finding(parameter, Severity.NOTE, message)
 
 
+def in_words(found: Finding) -> str:
+    """With its line and what would be right."""
+    line = "" if found.line is None or found.message.startswith("line ") else f"line {found.line}: "
+    return f"{line}{found.message}" + (f"; expected {found.suggestion}" if found.suggestion else "")
+
+
 def shown(name: str, value: str) -> str:
     """A value for a sentence: quoted, short, its secrets hidden, signs that cannot be seen written out."""
     if is_secret(name):

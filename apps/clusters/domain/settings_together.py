@@ -33,7 +33,7 @@ def _missing_backends(conf: PgpoolConf, node_ids: Collection[int]) -> Iterator[F
 
 def _weights(conf: PgpoolConf, catalogue: Catalogue, node_ids: Collection[int]) -> Iterator[Finding]:
     present = sorted(set(node_ids) & set(conf.backend_node_ids()))
-    weights = {node_id: _figure(conf, catalogue, f"backend_weight{node_id}") for node_id in present}
+    weights = {node_id: figure(conf, catalogue, f"backend_weight{node_id}") for node_id in present}
     for node_id in present:
         name = f"backend_weight{node_id}"
         if conf.get(name) is None:
@@ -46,7 +46,7 @@ def _weights(conf: PgpoolConf, catalogue: Catalogue, node_ids: Collection[int]) 
 
 
 def _connections(conf: PgpoolConf, catalogue: Catalogue, limits: Mapping[int, int]) -> Iterator[Finding]:
-    children, pools = _figure(conf, catalogue, "num_init_children"), _figure(conf, catalogue, "max_pool")
+    children, pools = figure(conf, catalogue, "num_init_children"), figure(conf, catalogue, "max_pool")
     if not limits or children is None or pools is None:
         return
     node_id = min(limits, key=lambda each: limits[each])
@@ -67,25 +67,27 @@ def _connections(conf: PgpoolConf, catalogue: Catalogue, limits: Mapping[int, in
 
 
 def _reserved(conf: PgpoolConf, catalogue: Catalogue) -> Iterator[Finding]:
-    children, reserved = _figure(conf, catalogue, "num_init_children"), _figure(conf, catalogue, "reserved_connections")
+    children, reserved = figure(conf, catalogue, "num_init_children"), figure(conf, catalogue, "reserved_connections")
     if children is not None and reserved is not None and reserved >= children:
         message = (
             f"reserved_connections = {reserved:.0f} leaves no child for clients: num_init_children is {children:.0f}"
         )
-        yield error("reserved_connections", message, f"less than {children:.0f}", _line(conf, "reserved_connections"))
+        line = _line(conf, "reserved_connections") or _line(conf, "num_init_children")
+        yield error("reserved_connections", message, f"less than {children:.0f}", line)
 
 
 def _spare(conf: PgpoolConf, catalogue: Catalogue) -> Iterator[Finding]:
-    least, most = _figure(conf, catalogue, "min_spare_children"), _figure(conf, catalogue, "max_spare_children")
+    least, most = figure(conf, catalogue, "min_spare_children"), figure(conf, catalogue, "max_spare_children")
     if conf.get("process_management_mode") != "dynamic" or least is None or most is None or least < most:
         return
     message = f"min_spare_children = {least:.0f} is not below max_spare_children = {most:.0f}"
-    yield error("min_spare_children", message, f"less than {most:.0f}", _line(conf, "min_spare_children"))
+    line = _line(conf, "min_spare_children") or _line(conf, "max_spare_children")
+    yield error("min_spare_children", message, f"less than {most:.0f}", line)
 
 
 def _blocks(conf: PgpoolConf, catalogue: Catalogue) -> Iterator[Finding]:
-    block = _figure(conf, catalogue, "memqcache_cache_block_size")
-    largest = _figure(conf, catalogue, "memqcache_maxcache")
+    block = figure(conf, catalogue, "memqcache_cache_block_size")
+    largest = figure(conf, catalogue, "memqcache_maxcache")
     if block is None or largest is None or largest <= block:
         return
     message = f"memqcache_maxcache = {largest:.0f} bytes does not fit into a block of the cache of {block:.0f} bytes"
@@ -118,7 +120,7 @@ def _is_on(conf: PgpoolConf, catalogue: Catalogue, name: str) -> bool:
     return parameter is not None and normal(parameter, text or parameter.default or "") == "on"
 
 
-def _figure(conf: PgpoolConf, catalogue: Catalogue, name: str) -> float | None:
+def figure(conf: PgpoolConf, catalogue: Catalogue, name: str) -> float | None:
     """What pgpool would use: the value of the file, else the default; None where that is no figure."""
     parameter = catalogue.find(name)
     if parameter is None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from apps.clusters.domain import pgpool_conf
+from apps.clusters.domain.edit_check import brought_in
 from apps.clusters.domain.file_check import Surroundings, check_file, check_name
 from apps.clusters.domain.findings import Finding, Severity, error, note, shown_name
 from apps.clusters.domain.out_of_reach import runs_programs, why_out_of_reach
@@ -39,13 +40,20 @@ def read_wish(raw: object) -> tuple[dict[str, str | None], tuple[Finding, ...]]:
 
 
 def check_wish(
-    wish: Wish, surroundings: Surroundings, *, base: str | None, may_run_programs: bool
+    wish: Wish,
+    surroundings: Surroundings,
+    *,
+    base: str | None,
+    verified: str | None = None,
+    may_run_programs: bool,
 ) -> tuple[Finding, ...]:
     """All that is to be said about these parameters, and about the file that would come of them.
 
     base: the pgpool.conf that they would change, None where it is not known. What is wrong there already and is not
     changed is told as a warning: it is nobody's fault now. The file is held against the parameters that are right by
     themselves, so that one that is wrong hides nothing of the others.
+    verified: the file that was verified before base was edited by hand, None where it was not: what came with the edit
+    stays an error.
     """
     of_each = {name: _check_one(name, value, surroundings, may_run_programs) for name, value in wish.items()}
     found = [finding for said in of_each.values() for finding in said]
@@ -53,20 +61,28 @@ def check_wish(
     if base is None or (wish and not right):
         return tuple(found)
     before = check_file(base, surroundings)
-    values = written_out(right, surroundings.catalogue)
-    try:
-        conf = pgpool_conf.parse(base)
-        changed = conf.with_values(values)
-    except (pgpool_conf.ConfigSyntaxError, pgpool_conf.IncludeUnsupported, pgpool_conf.UnwritableValue):
+    changed = changed_text(right, base, surroundings.catalogue)
+    if changed is None:
         return (*found, *before)
+    new = () if verified is None else brought_in(base, verified=verified, surroundings=surroundings)
+    edited = {finding.parameter for finding in new}
     said = {(finding.parameter, finding.message) for finding in found}
     stood = {(finding.parameter, finding.message) for finding in before}
-    for finding in check_file(changed.text, surroundings):
+    for finding in check_file(changed, surroundings):
         key = (finding.parameter, finding.message)
         if key not in said:
-            is_old = key in stood and not _is_touched(finding.parameter, right)
+            is_old = key in stood and finding.parameter not in edited and not _is_touched(finding.parameter, right)
             found.append(replace(finding, severity=_milder(finding.severity)) if is_old else finding)
-    return (*found, *_restarts(values, conf, surroundings.catalogue))
+    values = written_out(right, surroundings.catalogue)
+    return (*found, *_restarts(values, pgpool_conf.parse(base), surroundings.catalogue))
+
+
+def changed_text(wish: Wish, base: str, catalogue: Catalogue) -> str | None:
+    """The file that would come of these parameters, None where pgpool.conf cannot hold it."""
+    try:
+        return pgpool_conf.parse(base).with_values(written_out(wish, catalogue)).text
+    except (pgpool_conf.ConfigSyntaxError, pgpool_conf.IncludeUnsupported, pgpool_conf.UnwritableValue):
+        return None
 
 
 def written_out(wish: Wish, catalogue: Catalogue) -> dict[str, str]:

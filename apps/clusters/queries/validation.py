@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from apps.clusters.control.deliveries import delivery_of
-from apps.clusters.domain import validation
+from apps.clusters.control.verified_files import measured_against
+from apps.clusters.domain import pgpool_conf, validation
+from apps.clusters.domain.cluster_settings import check_connections
 from apps.clusters.domain.file_check import Surroundings
 from apps.clusters.domain.findings import Finding, Severity
 from apps.clusters.domain.parameters import catalogue
@@ -37,11 +39,15 @@ class ValidationAnswer(TypedDict):
 
 @dataclass(frozen=True)
 class PgpoolFile:
-    """One pgpool, its version and the pgpool.conf that parameters would change; None where it is not known."""
+    """One pgpool, its version and the pgpool.conf that parameters would change; None where it is not known.
+
+    verified: the file that was verified there latest, else the first that was found.
+    """
 
     name: str
     version: str
     text: str | None
+    verified: str | None = None
 
 
 def validation_answer(
@@ -67,18 +73,35 @@ def findings(
     said: dict[Finding, list[str]] = {}
     for file in files:
         surroundings = Surroundings(_catalogue(file), node_ids, limits)
-        for finding in validation.check_wish(wish, surroundings, base=file.text, may_run_programs=may_run_programs):
+        for finding in validation.check_wish(
+            wish,
+            surroundings,
+            base=file.text,
+            verified=None if file.verified == file.text else file.verified,
+            may_run_programs=may_run_programs,
+        ):
             said.setdefault(finding, []).append(file.name)
     merged = [_named(finding, names, len(files)) for finding, names in said.items()]
+    merged += [together] if (together := check_connections(_changed(wish, files), limits)) is not None else []
     return tuple(sorted(merged, key=lambda finding: _RANK[finding.severity]))
+
+
+def _changed(wish: Wish, files: Sequence[PgpoolFile]) -> dict[str, tuple[pgpool_conf.PgpoolConf, Catalogue]]:
+    """The files that would come of it, where that is known."""
+    texts = {
+        file: None if file.text is None else validation.changed_text(wish, file.text, _catalogue(file))
+        for file in files
+    }
+    return {file.name: (pgpool_conf.parse(text), _catalogue(file)) for file, text in texts.items() if text is not None}
 
 
 def files_seen(*, cluster: Cluster) -> list[PgpoolFile]:
     """Every pgpool of the cluster with its file as it was seen latest."""
     configs = InstanceConfig.objects.filter(instance__cluster=cluster).exclude(file_sha256="")
     texts = {config.pk: config.file_text for config in configs}
-    instances = cluster.instances.order_by("name", "pk")
-    return [PgpoolFile(each.name, each.version, texts.get(each.pk)) for each in instances]
+    instances = list(cluster.instances.order_by("name", "pk"))
+    verified = {pk: each.text for pk, each in measured_against(instances).items()}
+    return [PgpoolFile(each.name, each.version, texts.get(each.pk), verified.get(each.pk)) for each in instances]
 
 
 def files_now(*, cluster: Cluster) -> list[PgpoolFile]:

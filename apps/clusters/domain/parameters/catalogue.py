@@ -127,6 +127,12 @@ def for_version(version: str | None) -> Catalogue:
     return _catalogue(older[-1] if older else VERSIONS[0])
 
 
+def is_same_release(one: str, other: str) -> bool:
+    """Whether both are of one release, as 4.3.5 and 4.3.12 of 4.3; an unknown version is of none."""
+    found = _RELEASE.match(one), _RELEASE.match(other)
+    return found[0] is not None and found[1] is not None and found[0].groups() == found[1].groups()
+
+
 @cache
 def _catalogue(version: str) -> Catalogue:
     release = _release(version)

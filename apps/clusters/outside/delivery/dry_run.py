@@ -17,6 +17,7 @@ NO_PID_FILE = "\npid_file_name = '/nonexistent/lifeguard.pid'\nlog_destination =
 NODE_ID_FILE = "pgpool_node_id"
 PARSED_SIGN = "pid file"
 DEADLINE_S = 7.0
+VERSION_DEADLINE_S = 2.0
 SEARCH_PATH = ("/usr/sbin", "/usr/local/sbin", "/usr/local/bin", "/usr/pgpool/bin")
 
 
@@ -38,6 +39,19 @@ class DryRunRejected(ValueError):
 
 def find_pgpool() -> str | None:
     return shutil.which("pgpool", path=os.pathsep.join([os.environ.get("PATH", os.defpath), *SEARCH_PATH]))
+
+
+def version_of(program: str) -> str:
+    """4.3.5, of a pgpool program; empty where it does not say."""
+    try:
+        asked = [program, "--version"]
+        finished = subprocess.run(
+            asked, stdin=subprocess.DEVNULL, capture_output=True, timeout=VERSION_DEADLINE_S, check=False
+        )
+    except (subprocess.TimeoutExpired, OSError):
+        return ""
+    match = re.search(rb"version (\d+(?:\.\d+)+)", finished.stdout + finished.stderr)
+    return match[1].decode() if match else ""
 
 
 def parse_with_pgpool(text: str, *, program: str | None) -> DryRun:
