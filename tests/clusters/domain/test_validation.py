@@ -11,14 +11,14 @@ from apps.clusters.domain.findings import Severity
 from apps.clusters.domain.parameters import catalogue
 from apps.clusters.domain.posix_patterns import pattern_trouble
 from apps.clusters.domain.validation import check_wish, effects, read_wish, written_out
-from tests.clusters.domain.malformed import BASE, CONNECTION_LIMITS, MALFORMED, Malformed
+from tests.clusters.domain.malformed import BASE, CONNECTION_LIMITS, MALFORMED, WHOLE_FILE, Malformed
 
 SURROUNDINGS = Surroundings(catalogue.for_version("4.3.5"), [0, 1], CONNECTION_LIMITS)
 REG_EXTENDED_ICASE_NOSUB = 1 | 2 | 8
 
 
 def test_there_are_enough_ways_to_break_a_file() -> None:
-    assert len({case.text for case in MALFORMED}) >= 60
+    assert len({case.text for case in MALFORMED}) >= 90
     assert check_file(BASE, SURROUNDINGS) == ()
 
 
@@ -26,14 +26,18 @@ def test_there_are_enough_ways_to_break_a_file() -> None:
 def test_every_error_names_line_parameter_and_remedy(case: Malformed) -> None:
     errors = [finding for finding in check_file(case.text, SURROUNDINGS) if finding.severity is Severity.ERROR]
 
-    assert errors
+    # A case that names nothing would hold for any error: it has to say why there is nothing to be named.
+    assert case.parameter and case.remedy
+    assert (case.parameter == WHOLE_FILE) is bool(case.why_no_name)
+    assert (case.line is None) is bool(case.why_no_line)
+    assert [
+        finding
+        for finding in errors
+        if (finding.parameter, finding.line) == (case.parameter, case.line) and case.remedy in finding.suggestion
+    ]
+    assert all(finding.parameter and finding.suggestion for finding in errors)
+    assert all(finding.line is not None or "is missing" in finding.message for finding in errors)
     assert "hunter" not in repr(errors)
-    if case.parameter:
-        assert case.parameter in {finding.parameter for finding in errors}
-    if case.line is not None:
-        assert case.line in {finding.line for finding in errors}
-    assert any(case.remedy in (finding.suggestion or "") for finding in errors)
-    assert all(finding.suggestion for finding in errors)
 
 
 def test_spaces_between_the_flags_of_a_backend_are_taken_from_4_6_on() -> None:
