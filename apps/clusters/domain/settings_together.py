@@ -130,5 +130,7 @@ def figure(conf: PgpoolConf, catalogue: Catalogue, name: str) -> float | None:
 
 
 def _line(conf: PgpoolConf, name: str) -> int | None:
-    """Where the parameter, or the first of a numbered one, stands."""
-    return next((setting.line_number for setting in conf.settings if setting.name.startswith(name)), None)
+    """Where the value of the parameter that counts, or the first of a numbered one, stands."""
+    exact = [setting.line_number for setting in conf.settings if setting.name == name]
+    numbered = (setting.line_number for setting in conf.settings if setting.name.startswith(name))
+    return exact[-1] if exact else next(numbered, None)
