@@ -64,6 +64,20 @@ def advance_later(orders: Registered, rollout: Rollout, by: timedelta) -> None:
     rollout.refresh_from_db()
 
 
+def fall_behind(orders: Registered, rollout: Rollout, wait_until: Wait) -> None:
+    """pg3 replays nothing any more, and the guards of a hold of an hour look at it, as they do once a minute."""
+    orders.lab.pause_replay("pg3")
+    with orders.lab.backends.connect(orders.lab.plan.backends[0], "shop") as connection:
+
+        def is_behind() -> bool:
+            connection.execute("UPDATE accounts SET balance = balance + 1 WHERE id <= 10")
+            return (lags()["pg3"] or 0) > LIMIT_S
+
+        wait_until(is_behind, "pg3 is seen to be behind")
+
+        advance_later(orders, rollout, timedelta(seconds=61))
+
+
 def test_the_others_follow_a_canary_once_its_hold_was_good(orders: Registered, wait_until: Wait) -> None:
     rollout = after_the_canary(orders, hold_s=6)
     held_since, held_until = rollout.hold_started_at, rollout.hold_ends_at
@@ -91,19 +105,31 @@ def test_a_standby_that_falls_behind_during_the_hold_gives_the_canary_its_old_fi
     orders: Registered, wait_until: Wait
 ) -> None:
     rollout = after_the_canary(orders, hold_s=3600, replay_lag_s=LIMIT_S)
-    orders.lab.pause_replay("pg3")
-    with orders.lab.backends.connect(orders.lab.plan.backends[0], "shop") as connection:
 
-        def is_behind() -> bool:
-            connection.execute("UPDATE accounts SET balance = balance + 1 WHERE id <= 10")
-            return (lags()["pg3"] or 0) > LIMIT_S
-
-        wait_until(is_behind, "pg3 is seen to be behind")
-
-        advance_later(orders, rollout, timedelta(seconds=61))  # the guards look once a minute in so long a hold
+    fall_behind(orders, rollout, wait_until)
 
     assert rollout.state == "rolled_back", orders.story(rollout)
     assert rollout.halt_reason.startswith("Bad by the guard on replay lag: pg3 is ")
     assert rollout.halt_reason.endswith(f" s behind, allowed are {LIMIT_S} s.")
     assert orders.states(rollout) == ["restored", "skipped", "skipped"]
+    assert orders.shown_weights() == [FIRST] * 3
+
+
+def test_a_standby_that_falls_behind_after_the_last_ones_gives_all_their_old_files_back(
+    orders: Registered, wait_until: Wait
+) -> None:
+    guards = {**GUARDS, "replay_lag_s": LIMIT_S}
+    plan = {"strategy": "all_at_once", "hold_s": 3600, "hold_last": True, "guards": guards}
+    rollout = weight_change.request_weights(
+        caller=orders.caller, cluster=orders.cluster, weights={"0": 0, "1": 1, "2": 0}, plan=plan, now=timezone.now()
+    )
+    orders.advance(rollout)
+    assert (rollout.state, orders.states(rollout)) == ("running", ["verified"] * 3), orders.story(rollout)
+    assert orders.shown_weights() == [MOVED] * 3
+
+    fall_behind(orders, rollout, wait_until)
+
+    assert rollout.state == "rolled_back", orders.story(rollout)
+    assert rollout.halt_reason.startswith("Bad by the guard on replay lag: pg3 is ")
+    assert orders.states(rollout) == ["restored"] * 3
     assert orders.shown_weights() == [FIRST] * 3
