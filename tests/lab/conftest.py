@@ -48,19 +48,23 @@ def restored_lab(lab: Lab, first_files: dict[Path, str]) -> Iterator[Lab]:
 
 
 def has_first_weights(lab: Lab, pgpool: Pgpool) -> bool:
-    try:
-        return [float(row["lb_weight"]) for row in lab.pgpools.nodes(pgpool)] == [0, 0.5, 0.5]
-    except psycopg.OperationalError:
-        return False  # it is failing over and cuts its sessions
+    return [float(row["lb_weight"]) for row in lab.pgpools.nodes(pgpool)] == [0, 0.5, 0.5]
 
 
 def wait_until(is_true: Callable[[], object], what: str, *, within_s: float = 60) -> None:
     """Ask again and again, generously: these are real servers on a machine that may be busy."""
     deadline = time.monotonic() + within_s
-    while not is_true():
+    while not _is_seen(is_true):
         if time.monotonic() > deadline:
             pytest.fail(f"not within {within_s:.0f} s: {what}")
         time.sleep(0.2)
+
+
+def _is_seen(is_true: Callable[[], object]) -> bool:
+    try:
+        return bool(is_true())
+    except psycopg.OperationalError:
+        return False  # a pgpool that fails over cuts its sessions
 
 
 @pytest.fixture(name="wait_until", scope="session")
