@@ -141,8 +141,11 @@ class Product:
         ]
 
     def edit_by_hand(self, name: str, line: str) -> None:
-        path = self.conf(name)
-        self.lab.account.file(path, f"{path.read_text(encoding='utf-8')}{line}\n")
+        """In place of the line that is there for the parameter, else at the end: a second one would be refused."""
+        path, parameter = self.conf(name), line.partition(" ")[0]
+        lines = path.read_text(encoding="utf-8").splitlines()
+        kept = [one for one in lines if one.partition(" ")[0] != parameter]
+        self.lab.account.file(path, "\n".join([*kept, line, ""]))
 
     # -- what is seen
 

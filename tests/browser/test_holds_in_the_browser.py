@@ -21,7 +21,7 @@ def start_with_a_canary(visitor: Visitor) -> Page:
     page.get_by_text("How to roll out").click()
     page.get_by_label("Order", exact=True).select_option(label="One first, then the others")
     page.get_by_label("Which one first", exact=True).select_option("pgpool-2")
-    page.get_by_label("Seconds to watch in between").fill("3600")
+    page.get_by_label("Seconds to watch", exact=True).fill("3600")
     page.get_by_text("Guards").click()
     for limit in ("Replay lag, seconds", "Errors per read, times as many", "Round trip, times as long"):
         page.get_by_label(limit).fill("")
