@@ -16,6 +16,7 @@ from apps.clusters.models import BackendOperation, Cluster
 from deploy.lab import Lab
 from deploy.lab.plan import Pgpool
 from tests.lab.registered import register_lab
+from tests.sessions import reads_from, session
 
 pytestmark = pytest.mark.django_db
 
@@ -45,19 +46,6 @@ def advance(operation: BackendOperation) -> str:
     backend_operation_steps.advance(operation_id=operation.pk, holder="test", clock=timezone.now)
     operation.refresh_from_db()
     return operation.state
-
-
-def session(lab: Lab, pgpool: Pgpool) -> psycopg.Connection[Any]:
-    app = lab.addresses["app"]
-    return psycopg.connect(
-        host=pgpool.host, port=pgpool.port, user=app["username"], password=app["password"], dbname=app["database"],
-        autocommit=True, prepare_threshold=None, sslmode="disable", connect_timeout=20,
-    )  # fmt: skip
-
-
-def reads_from(connection: psycopg.Connection[Any]) -> int:
-    rows = connection.execute("SHOW POOL_NODES").fetchall()
-    return next(int(row[0]) for row in rows if row[9] == "true")
 
 
 def session_on_pg3(lab: Lab, pgpool: Pgpool, opened: ExitStack) -> psycopg.Connection[Any]:
