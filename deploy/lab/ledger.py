@@ -129,15 +129,25 @@ def read_claim(private: Path) -> Claim | None:
 
 def sweep(account: Account, *, own: Path) -> None:
     """Bury the labs that were killed or abandoned, of any clone on this machine; the others are left alone."""
-    for path in SHARED.glob(f"lifeguard-*/{NAME}"):
-        private = path.parent
-        if private == own or path.stat().st_uid != own.stat().st_uid:
+    for private in {path.parent for name in (NAME, CLAIM) for path in SHARED.glob(f"lifeguard-*/{name}")}:
+        if private == own or private.stat().st_uid != own.stat().st_uid:
             continue
         entries, claim = read(private), read_claim(private)
-        is_dead = bool(entries) and not any(entry.is_alive() for entry in entries.values())
-        if is_dead or (claim is not None and claim.is_abandoned()):
+        is_abandoned = claim is not None and claim.is_abandoned()
+        if is_abandoned or (entries and not any(entry.is_alive() for entry in entries.values())):
             for entry in entries.values():
                 bury(entry, account)
-            shutil.rmtree(private / "s", ignore_errors=True)  # their sockets
-            remove_notes(private)
+            (private / NAME).unlink(missing_ok=True)
+        if claim is not None and is_abandoned:
+            _clear_away(private, claim, account)
     shared_memory.release(shared_memory.unusable(account), account)
+
+
+def _clear_away(private: Path, claim: Claim, account: Account) -> None:
+    """A lab that was killed while it started has servers that it did not note yet."""
+    for folder in (private, claim.root.resolve()):
+        made = _made_in(folder, account)
+        processes.kill(folder, account)
+        shared_memory.release(made, account)
+    shutil.rmtree(private / "s", ignore_errors=True)  # their sockets
+    remove_notes(private)

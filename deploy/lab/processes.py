@@ -17,6 +17,7 @@ from deploy.lab.binaries import SYSTEM_PATH
 from deploy.processes import shares_our_view
 
 PROGRAMS = frozenset({"postgres", "pgpool"})
+GONE_WITHIN_S = 60.0  # those of a pgpool are many, and the machine may be busy
 ENV = {"PATH": SYSTEM_PATH, "LC_ALL": "C.UTF-8", "TZ": "UTC"}
 # Those that see other files or other process numbers than we do are none of ours (a container, a chroot).
 _LOOK = """\
@@ -109,7 +110,7 @@ def resume(folder: Path, account: Account) -> None:
 
 def kill(folder: Path, account: Account) -> None:
     """SIGKILL every process of a server and wait until they are gone."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + GONE_WITHIN_S
     while left := members(folder, account):
         _signal(left, signal.SIGKILL)
         if time.monotonic() > deadline:

@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from deploy.lab import Lab, processes, shared_memory
-from deploy.lab.account import server_account
+from deploy.lab import Lab, ledger, processes, shared_memory
+from deploy.lab.account import private_folder, server_account
 from deploy.lab.plan import UnknownServer
 
 Wait = Callable[..., None]
@@ -231,12 +231,15 @@ def test_a_segment_that_nobody_can_find_any_more_is_released_and_one_in_use_is_k
         shared_memory.release(shared_memory.unusable(account), account)
 
 
-def test_a_lab_whose_owner_died_is_ended_by_the_next_up_of_another_lab(tmp_path: Path, wait_until: Wait) -> None:
+@pytest.mark.parametrize("is_noted", [True, False], ids=["up", "still starting"])
+def test_a_lab_whose_owner_died_is_ended_by_the_next_up_of_another_lab(tmp_path: Path, is_noted: bool) -> None:
     owner = subprocess.Popen(["sleep", "600"])
     orphan, other = (Lab(tmp_path / name, pgpool_count=1, num_init_children=4) for name in ("orphan", "other"))
     try:
         orphan.belongs_to(owner.pid)
         orphan.up()
+        if not is_noted:
+            (private_folder(orphan.root) / ledger.NAME).unlink()
         owner.kill()
         owner.wait()
 
