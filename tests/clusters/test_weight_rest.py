@@ -6,13 +6,18 @@ from typing import Any
 
 import pytest
 
-from apps.clusters.models import ConfigRevision, Rollout
+from apps.clusters.models import ConfigRevision, InstanceLatest, Rollout
 from tests.clusters.callers_at_doors import script
-from tests.clusters.rollout_scene import NEW_WEIGHTS, SECRET, Scene, scene
+from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, scene
+from tests.clusters.seen_cluster import poll
 
 pytestmark = pytest.mark.django_db
 
 REST = "/api/v1/clusters/orders/weights/"
+EITHER_PREVIEW = pytest.mark.parametrize(
+    ("address", "wanted"),
+    [("weights", {"weights": NEW_WEIGHTS}), ("parameters", {"parameters": {"delay_threshold": "5"}})],
+)
 
 
 @pytest.fixture
@@ -87,10 +92,19 @@ def test_bad_weights_are_refused_by_field(acme: Scene, body: dict[str, object], 
     assert not ConfigRevision.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("address", "wanted"),
-    [("weights", {"weights": NEW_WEIGHTS}), ("parameters", {"parameters": {"delay_threshold": "5"}})],
-)
+@EITHER_PREVIEW
+def test_a_preview_names_who_did_not_answer(acme: Scene, address: str, wanted: dict[str, object]) -> None:
+    operator, preview = script("operator"), f"/api/v1/clusters/orders/{address}/preview/"
+    poll(acme.cluster)
+    assert operator.post(preview, wanted, content_type="application/json").json()["unanswered"] == []
+
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="unreachable", state_since=NOW, reason="")
+    told = operator.post(preview, wanted, content_type="application/json")
+
+    assert told.json()["unanswered"] == ["pgpool-2 does not answer since 2026-03-01 12:00 UTC."]
+
+
+@EITHER_PREVIEW
 def test_a_preview_refuses_the_plan_that_the_change_would(acme: Scene, address: str, wanted: dict[str, object]) -> None:
     operator, preview = script("operator"), f"/api/v1/clusters/orders/{address}/preview/"
 

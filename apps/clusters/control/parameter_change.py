@@ -32,6 +32,7 @@ from apps.clusters.domain.parameters import catalogue
 from apps.clusters.domain.rollout_waves import Plan, parse_plan
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
 from apps.clusters.queries.rollout_plans import PlanSaid, plan_said
+from apps.clusters.queries.unanswered import unanswered
 from apps.clusters.queries.validation import connection_limits
 
 
@@ -60,13 +61,17 @@ class InstanceChange(TypedDict):
 
 
 class ChangePreview(TypedDict):
-    """ok: whether it can be rolled out. effects: parameter -> reload, session or restart: what brings it in."""
+    """ok: whether it can be rolled out. effects: parameter -> reload, session or restart: what brings it in.
+
+    unanswered: a sentence for each pgpool that did not answer the latest look.
+    """
 
     ok: bool
     summary: str
     plan: PlanSaid
     findings: list[InstanceFinding]
     effects: dict[str, str]
+    unanswered: list[str]
     instances: list[InstanceChange]
 
 
@@ -141,6 +146,7 @@ def preview(*, caller: Caller, cluster: Cluster, wish: Wish, plan: object = None
         "plan": plan_said(cluster, parsed, understood.instances),
         "findings": findings,
         "effects": _effects(understood),
+        "unanswered": unanswered(cluster=cluster),
         "instances": shown,
     }
 

@@ -25,6 +25,7 @@ from apps.clusters.domain.rollout_waves import Plan, Strategy, parse_plan
 from apps.clusters.domain.weights import WeightError, as_written, parse_weights, shares
 from apps.clusters.models import Cluster, ConfigRevision, PgpoolInstance, Rollout
 from apps.clusters.queries.rollout_plans import PlanSaid, plan_said
+from apps.clusters.queries.unanswered import unanswered
 
 __all__ = [
     "BaseChanged",
@@ -84,8 +85,11 @@ class InstancePreview(TypedDict):
 
 
 class PreviewAnswer(TypedDict):
+    """unanswered: a sentence for each pgpool that did not answer the latest look."""
+
     summary: str
     plan: PlanSaid
+    unanswered: list[str]
     instances: list[InstancePreview]
 
 
@@ -101,7 +105,12 @@ def preview(
     files = _new_files(cluster, live, wanted, live_edits.verified_texts(live))
     shown = [_preview(config, file) for config, file in zip(live, files, strict=True)]
     said = plan_said(cluster, parsed, instances)
-    return {"summary": _summary(shown, parsed), "plan": said, "instances": shown}
+    return {
+        "summary": _summary(shown, parsed),
+        "plan": said,
+        "unanswered": unanswered(cluster=cluster),
+        "instances": shown,
+    }
 
 
 def _preview(config: LiveConfig, file: NewFile) -> InstancePreview:
