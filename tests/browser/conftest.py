@@ -143,6 +143,29 @@ def steered(restored: Product) -> Product:
 
 
 @pytest.fixture
+def branch(restored: Product) -> Product:
+    """A cluster of its own: pgpool-1, whose file is published here and brought to its host by others."""
+    addresses = restored.lab.addresses
+    pgpool = restored.lab.plan.pgpools[0]
+    body = {
+        "name": "Branch",
+        "username": addresses["monitor"]["username"],
+        "password": addresses["monitor"]["password"],
+        "pgpools": [
+            {
+                "name": "pgpool-1",
+                "host": pgpool.host,
+                "port": pgpool.port,
+                "delivery": {"kind": "manual", "text": restored.conf("pgpool-1").read_text(encoding="utf-8")},
+            }
+        ],
+    }
+    registered = restored.ask("clusters/", method="POST", body=body)
+    assert registered.status == 201, registered
+    return restored
+
+
+@pytest.fixture
 def marked_wrong(restored: Product) -> Iterator[psycopg.Connection[TupleRow]]:
     """The database shop has a function that writes and is marked STABLE. A session of its owner, on the primary."""
     with restored.lab.backends.connect(restored.lab.plan.backends[0], "shop") as session:

@@ -21,29 +21,6 @@ CONTROLS = (
 )
 
 
-@pytest.fixture
-def branch(restored: Product) -> Product:
-    """A cluster of its own, of which nothing is written meanwhile: its files are fetched by hand, and nobody does."""
-    addresses = restored.lab.addresses
-    pgpool = restored.lab.plan.pgpools[0]
-    body = {
-        "name": "Branch",
-        "username": addresses["monitor"]["username"],
-        "password": addresses["monitor"]["password"],
-        "pgpools": [
-            {
-                "name": "pgpool-1",
-                "host": pgpool.host,
-                "port": pgpool.port,
-                "delivery": {"kind": "manual", "text": restored.conf("pgpool-1").read_text(encoding="utf-8")},
-            }
-        ],
-    }
-    registered = restored.ask("clusters/", method="POST", body=body)
-    assert registered.status == 201, registered
-    return restored
-
-
 def see_controls(visitor: Visitor, count: int) -> None:
     """Each of them so often, folded away or not."""
     for path, name in CONTROLS:

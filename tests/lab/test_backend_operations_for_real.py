@@ -87,3 +87,37 @@ def test_a_standby_is_drained_and_attached_again(
     assert any("Its weight is 0 at" in risk for risk in attach.risks)
     wait_until(lambda: advance(attach) == "done", "it is attached")
     assert [status in ("up", "waiting") for status in statuses(lab)] == [True] * 3
+
+
+def test_a_standby_that_streams_again_and_is_stuck_down_is_attached(
+    registered: tuple[Lab, Cluster, Caller], wait_until: Callable[..., None]
+) -> None:
+    lab, cluster, caller = registered
+    lab.stop("pg3")
+    wait_until(lambda: statuses(lab) == ["down"] * 3, "every pgpool has seen that pg3 is away")
+    with pytest.raises(OperationRefused, match="PostgreSQL of pg3 does not answer"):
+        request(cluster, caller, "attach")
+    lab.start("pg3")
+    assert statuses(lab) == ["down"] * 3
+
+    attach = wait_for_attach(cluster, caller, wait_until)
+
+    assert attach.risks[0].startswith("pg3 is a standby that streams from the primary, ")
+    assert "It is attached at pgpool-1, pgpool-2 and pgpool-3; new sessions may read there at once." in attach.risks
+    wait_until(lambda: advance(attach) == "done", "it is attached")
+    assert set(statuses(lab)) <= {"up", "waiting"}
+
+
+def wait_for_attach(cluster: Cluster, caller: Caller, wait_until: Callable[..., None]) -> BackendOperation:
+    """It is refused until the standby streams again."""
+    taken: list[BackendOperation] = []
+
+    def is_taken() -> bool:
+        try:
+            taken.append(request(cluster, caller, "attach"))
+        except OperationRefused as refusal:
+            assert "does not stream from the primary" in str(refusal) or "does not answer" in str(refusal)
+        return bool(taken)
+
+    wait_until(is_taken, "pg3 streams again")
+    return taken[0]

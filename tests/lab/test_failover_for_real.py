@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.utils import timezone
 
 from apps.accounts.access import Caller
 from apps.clusters.control import restarts, role_weights, rollouts
-from apps.clusters.models import Cluster, ClusterEvent, NodeSample, RoleProposal
+from apps.clusters.models import Cluster, ClusterEvent, NodeSample, RoleProposal, Rollout
 from apps.clusters.polling import watchdog_watch
 from apps.clusters.queries.disagreements import disagreements_answer
 from apps.clusters.queries.watchdog import WatchdogAnswer
@@ -46,7 +47,7 @@ def test_a_standby_that_is_promoted_is_one_event_and_the_weights_follow(
 ) -> None:
     monkeypatch.setattr(watchdog_watch, "EVERY_S", 1.0)
     cluster, caller = register_lab(trio, settings)
-    wish = {"primary_share": 0, "applies_itself": False, "pause_s": 600}
+    wish: dict[str, Any] = {"primary_share": 0, "applies_itself": False, "pause_s": 600}
     role_weights.keep(caller=caller, cluster=cluster, now=timezone.now(), **wish)
     with watching():
         wait_until(lambda: Cluster.objects.get().primary_node_id == 0, "pg1 is known as the primary")
@@ -63,17 +64,48 @@ def test_a_standby_that_is_promoted_is_one_event_and_the_weights_follow(
         sampled = len(read_counts(cluster, promoted.node_id))
         wait_until(lambda: len(read_counts(cluster, promoted.node_id)) > sampled, "its series goes on")
         roll_out(cluster, caller)
-        shown = [[float(row["lb_weight"]) for row in trio.pgpools.nodes(each)] for each in trio.plan.pgpools]
+        assert shown(trio) == [[0.5, 0.0, 0.5]] * 3
+
+        wish |= {"applies_itself": True, "pause_s": 0}
+        role_weights.keep(caller=replace(caller, role="admin"), cluster=cluster, now=timezone.now(), **wish)
+        switched = promotion.switch_over(trio, "pg3")
+        wait_until(lambda: Cluster.objects.get().primary_node_id == switched.node_id, "the switchover is seen")
+        wait_until(lambda: acted_by_itself(cluster), "the roles are followed without a person", within_s=180)
+        act_by_itself()
+        assert Rollout.objects.filter(cluster=cluster).count() == 2
+        assert shown(trio) == [[0.5, 0.5, 0.0]] * 3
+
         kill_all_but_the_leader(trio, cluster)
         missing = ("watchdog quorum", "pgpool-2 and pgpool-3")
         wait_until(lambda: missing in wrong_of(cluster).items(), "the quorum is missed", within_s=180)
         lost = {"The watchdog lost pgpool-2", "The watchdog lost pgpool-3", "The watchdog lost its quorum"}
         wait_until(lambda: lost <= watchdog_told(cluster), "what the watchdog lost is told", within_s=180)
 
-    assert shown == [[0.5, 0.0, 0.5]] * 3
-    events = ClusterEvent.objects.filter(cluster=cluster, kind="role")
-    assert [each.title for each in events] == ["pg2 was promoted; the primary was pg1"]
+    events = ClusterEvent.objects.filter(cluster=cluster, kind="role").order_by("at", "pk")
+    assert [each.title for each in events] == [
+        "pg2 was promoted; the primary was pg1", "pg3 was promoted; the primary was pg2"
+    ]  # fmt: skip
     assert all(earlier <= later for earlier, later in pairwise(read_counts(cluster, promoted.node_id)))
+
+
+def shown(trio: Lab) -> list[list[float]]:
+    return [[float(row["lb_weight"]) for row in trio.pgpools.nodes(each)] for each in trio.plan.pgpools]
+
+
+def act_by_itself() -> None:
+    """As a worker does every few seconds."""
+    role_weights.apply_by_itself(now=timezone.now())
+
+
+def acted_by_itself(cluster: Cluster) -> bool:
+    """Once the proposal of the latest promotion became a rollout, and that is verified."""
+    act_by_itself()
+    proposal = RoleProposal.objects.filter(cluster=cluster).latest("pk")
+    if proposal.rollout is None:
+        return False
+    assert (proposal.state, proposal.is_automatic) == ("applied", True)
+    advance(proposal.rollout)
+    return True
 
 
 def restart_order(cluster: Cluster) -> tuple[str, ...]:
@@ -112,9 +144,12 @@ def kill_all_but_the_leader(trio: Lab, cluster: Cluster) -> None:
 
 def roll_out(cluster: Cluster, caller: Caller) -> None:
     assert RoleProposal.objects.get().state == "open"
-    rollout = role_weights.apply(caller=caller, cluster=cluster, now=timezone.now())
+    advance(role_weights.apply(caller=caller, cluster=cluster, now=timezone.now()))
+    assert RoleProposal.objects.get().state == "applied"
+
+
+def advance(rollout: Rollout) -> None:
     rollouts.advance(rollout_id=rollout.pk, holder="test", clock=timezone.now)
     rollout.refresh_from_db()
     story = "\n".join(f"{line.instance_name}: {line.text}" for line in rollout.log.order_by("pk"))
     assert rollout.state == "verified", story
-    assert RoleProposal.objects.get().state == "applied"

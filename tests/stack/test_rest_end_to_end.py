@@ -1,6 +1,7 @@
 """The main job by REST, as a script does it: see a cluster, change its weights, see reads follow; and what fails."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -248,6 +249,37 @@ def test_a_rollout_that_is_cancelled_half_way_puts_the_old_files_back(restored: 
     assert {name: restored.shown_shares(name) for name in NAMES} == dict.fromkeys(NAMES, FIRST_SHARES)
     assert restored.changed_files() == []
     problem(restored.ask(f"rollouts/{rollout_id}/cancel/", method="POST", body={}), 409, "rollout-refused")
+
+
+def test_writes_that_are_stopped_amid_a_rollout_write_nothing_more_until_they_are_allowed(restored: Product) -> None:
+    rollout_id = restored.put_weights(MOVED, plan=HELD).content["id"]
+    await_first_step(restored, rollout_id)
+
+    stopped = restored.ask("writes-allowed/", method="PUT", body={"allowed": False, "reason": "storage"})
+
+    assert stopped.status == 200, stopped
+    held = {name: restored.conf(name).read_text(encoding="utf-8") for name in NAMES}
+    wait_until(
+        lambda: restored.rollout(rollout_id)["sentence"].startswith("Waiting. All writes were stopped"),
+        "the rollout waits",
+        told=lambda: restored.story(rollout_id),
+    )
+    ends_at = restored.rollout(rollout_id)["hold_ends_at"]
+    wait_until(lambda: ends_at is None or datetime.now(UTC) > datetime.fromisoformat(ends_at), "its hold is over")
+    problem(restored.put_weights(FIRST_WEIGHTS), 409, "writes-stopped")
+    assert {name: restored.conf(name).read_text(encoding="utf-8") for name in NAMES} == held
+    assert states(restored.rollout(rollout_id)) == {
+        "pgpool-1": "verified",
+        "pgpool-2": "pending",
+        "pgpool-3": "pending",
+    }
+
+    allowed = restored.ask("writes-allowed/", method="PUT", body={"allowed": True, "reason": "storage is well"})
+
+    assert allowed.status == 200, allowed
+    rollout = restored.await_rollout(rollout_id, "verified")
+    assert states(rollout) == dict.fromkeys(NAMES, "verified")
+    assert {name: restored.shown_shares(name) for name in NAMES} == dict.fromkeys(NAMES, MOVED_SHARES)
 
 
 def test_a_paused_standby_is_seen_to_fall_behind_and_one_that_is_down_is_named_by_the_verdict(
