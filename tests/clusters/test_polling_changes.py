@@ -10,6 +10,7 @@ from apps.accounts.models import Organisation
 from apps.clusters.domain.show_rows import PoolNode
 from apps.clusters.models import (
     Cluster,
+    ClusterEvent,
     ConfigRevision,
     InstanceLatest,
     PgpoolInstance,
@@ -199,3 +200,55 @@ def test_another_poller_goes_on_waiting_for_it_and_tells_when_it_stays_away(clus
     for after_s in (1, 3):
         assert looked(cluster, memory, after_s=after_s) == []
     assert told_as(looked(cluster, memory, after_s=361)) == [("pgpool-1 does not answer", True)]
+
+
+@pytest.fixture
+def away(cluster: Cluster) -> RollingRestart:
+    """Away since its restart, which failed right after the latest look."""
+    restart = restart_of(cluster)
+    RollingRestart.objects.filter(pk=restart.pk).update(state="failed")
+    InstanceLatest.objects.create(instance=cluster.instances.get(), polled_at=NOW, state="unreachable", state_since=NOW)
+    return restart
+
+
+def was_told(cluster: Cluster, title: str, *, is_problem: bool = False) -> None:
+    ClusterEvent.objects.create(
+        cluster=cluster, at=NOW, kind="instance", title=title, is_problem=is_problem, instance_name="pgpool-1"
+    )
+
+
+@pytest.mark.parametrize("is_away_told", [True, False])
+def test_a_restart_that_failed_between_two_pollers_leaves_an_alarm_too(
+    cluster: Cluster, away: RollingRestart, is_away_told: bool
+) -> None:
+    if is_away_told:
+        was_told(cluster, f"pgpool-1 is away for restart #{away.pk}")
+    memory = remembered(cluster.pk)
+
+    assert looked(cluster, memory, after_s=1) == []
+    assert told_as(looked(cluster, memory, after_s=3)) == [("pgpool-1 does not answer", True)]
+    was_told(cluster, "pgpool-1 does not answer", is_problem=True)
+    memory = remembered(cluster.pk)  # of a third poller
+    for after_s in (5, 7):
+        assert looked(cluster, memory, after_s=after_s) == []
+    assert told_as(looked(cluster, memory, after_s=9, state="answering")) == [("pgpool-1 answers again", False)]
+
+
+def test_one_that_was_told_to_be_away_is_told_to_be_back_by_the_next_poller(
+    cluster: Cluster, away: RollingRestart
+) -> None:
+    was_told(cluster, f"pgpool-1 is away for restart #{away.pk}")
+
+    found = looked(cluster, remembered(cluster.pk), after_s=1, state="answering")
+
+    assert told_as(found) == [("pgpool-1 answers again", False)]
+
+
+def test_one_that_was_silent_before_its_restart_is_told_once(cluster: Cluster) -> None:
+    was_told(cluster, "pgpool-1 hangs", is_problem=True)
+    restart_of(cluster)
+    InstanceLatest.objects.create(instance=cluster.instances.get(), polled_at=NOW, state="hanging", state_since=NOW)
+    memory = remembered(cluster.pk)
+
+    for after_s in (1, 3, 10_000):
+        assert looked(cluster, memory, after_s=after_s) == []

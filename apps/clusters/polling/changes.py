@@ -12,7 +12,7 @@ from apps.clusters.domain.connection_trouble import NOBODY_SERVED
 from apps.clusters.domain.verification import shares_are_live
 from apps.clusters.domain.weights import WeightError
 from apps.clusters.models import Cluster, Rollout
-from apps.clusters.polling.memory import ClusterMemory, is_up
+from apps.clusters.polling.memory import AWAY_FOR_RESTART, ClusterMemory, is_up
 from apps.clusters.polling.readings import InstanceReading, Tick
 from apps.clusters.polling.registry import WatchedCluster
 
@@ -77,7 +77,8 @@ def _presence(
             if key not in memory.restarting:
                 memory.restarting.add(key)
                 detail = "It was told to restart, and is waited for: the page Restarts says how far it is."
-                yield Change("instance", f"{name} is away for restart #{step.restart_id}", detail, instance_name=name)
+                title = f"{name} {AWAY_FOR_RESTART} #{step.restart_id}"
+                yield Change("instance", title, detail, instance_name=name)
             return
         memory.told.add(key)
         if is_news:

@@ -9,7 +9,18 @@ from typing import Any
 from apps.clusters.control import restart_rows
 from apps.clusters.domain.watchdog import Watchdog
 from apps.clusters.domain.watchdog_settled import Settled
-from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest, WatchdogLatest
+from apps.clusters.models import (
+    BackendLatest,
+    Cluster,
+    ClusterEvent,
+    InstanceLatest,
+    NodeLatest,
+    PgpoolInstance,
+    WatchdogLatest,
+)
+
+# In the title of the event that tells it.
+AWAY_FOR_RESTART = "is away for restart"
 
 
 @dataclass
@@ -77,8 +88,7 @@ def remembered(cluster_id: int) -> ClusterMemory:
     for latest in InstanceLatest.objects.filter(instance__cluster_id=cluster_id):
         memory.sessions[latest.instance_id] = latest.session_count or 0
         if latest.state != InstanceLatest.State.ANSWERING:
-            is_restarting = restart_rows.away_for(latest.instance_id, now=latest.polled_at) is not None
-            (memory.restarting if is_restarting else memory.told).add(latest.instance_id)
+            _remember_away(cluster_id, latest, memory)
         if latest.state == InstanceLatest.State.RENUMBERED:
             memory.renumbered.add(latest.instance_id)
         if latest.answered_at is not None:
@@ -96,6 +106,19 @@ def remembered(cluster_id: int) -> ClusterMemory:
         if backend.lag_over_at is not None:
             memory.lag_over_at[backend.backend.node_id] = backend.lag_over_at
     return memory
+
+
+def _remember_away(cluster_id: int, latest: InstanceLatest, memory: ClusterMemory) -> None:
+    """By what was told of it latest: a restart that it was away for may have ended since, and nobody has told that."""
+    name = PgpoolInstance.objects.filter(pk=latest.instance_id).values("name")
+    told = ClusterEvent.objects.filter(cluster_id=cluster_id, kind=ClusterEvent.Kind.INSTANCE, instance_name__in=name)
+    newest = told.order_by("-pk").first()
+    if newest is not None and newest.is_problem:
+        memory.told.add(latest.instance_id)
+    elif (newest is not None and AWAY_FOR_RESTART in newest.title) or (
+        restart_rows.away_for(latest.instance_id, now=latest.polled_at) is not None
+    ):
+        memory.restarting.add(latest.instance_id)
 
 
 def _remember_agreed(cluster_id: int, memory: ClusterMemory) -> None:
