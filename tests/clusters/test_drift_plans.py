@@ -24,6 +24,7 @@ from tests.clusters.drift_plan_scene import (
 )
 from tests.clusters.drifting import Drifting
 from tests.clusters.rollout_scene import Clock, conf_text
+from tests.clusters.seen_cluster import poll
 from tests.clusters.test_registration_pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -210,3 +211,19 @@ def test_the_page_of_one_pgpool_offers_that_one_as_the_first_only(pair: Drifting
 
     assert '<option value="pgpool-2">' in page
     assert '<option value="pgpool-1">' not in page
+
+
+def test_an_adoption_that_is_cancelled_in_its_last_hold_has_adopted_all(pair: Drifting) -> None:
+    poll(pair.scene.cluster, seen_at=pair.now, since=pair.now)
+    plan = {"strategy": "all_at_once", "hold_s": 600, "hold_last": True, "guards": {"aborted": None}}
+    rollout = adopted(pair, plan)
+    assert (rollout.state, pair.scene.states(rollout)) == ("running", ["verified", "verified"])
+
+    rollouts.cancel(caller=pair.scene.caller, rollout=rollout, now=pair.now)
+    carried_out(pair, rollout)
+
+    assert (rollout.state, rollout.halt_reason) == ("verified", "")
+    assert pair.scene.texts() == [edited(1), edited(2)]
+    title = ClusterEvent.objects.filter(kind="rollout").latest("pk").title
+    assert title == "revision 2 verified on pgpool-1, pgpool-2; the request to cancel came too late"
+    assert pair.look()["state"] == "in_step"

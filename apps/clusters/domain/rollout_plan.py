@@ -163,7 +163,8 @@ def next_actions(view: RolloutView) -> tuple[Action, ...]:
     if is_done and not view.plan.hold_last:
         return (Finish(RolloutState.VERIFIED),)
     if is_halting(view) or view.is_cancel_requested:
-        return _restoring(view) or (Finish(_end(view)),)
+        # Of an adoption nothing is put back: cancelled in its last hold, it has done all that it could.
+        return _restoring(view) or (Finish(RolloutState.VERIFIED if is_done else _end(view)),)
     if view.state is RolloutState.PAUSED:
         return (Wait(),)
     if is_done:

@@ -1,5 +1,7 @@
 """The hold after the last instances: before the rollout counts as verified."""
 
+from dataclasses import replace
+
 import pytest
 
 from apps.clusters.domain.rollout_plan import (
@@ -64,3 +66,13 @@ def test_what_its_guards_halt_goes_back() -> None:
     view = RolloutView(RolloutState.RUNNING, False, VERIFIED, is_halting=True, plan=CANARY, waves_released=1)
 
     assert [type(action) for action in next_actions(view)] == [Restore] * 3
+
+
+def test_an_adoption_that_is_cancelled_during_it_is_verified_since_nothing_is_put_back() -> None:
+    adopted = tuple(replace(one, is_as_found=True) for one in VERIFIED)
+    view = RolloutView(RolloutState.RUNNING, True, adopted, is_cancel_requested=True, plan=CANARY, waves_released=1)
+
+    assert next_actions(view) == (Finish(RolloutState.VERIFIED),)
+    # Where the edit was gone from one, its file was written, and goes back.
+    written = replace(view, steps=(*adopted[:2], VERIFIED[2]))
+    assert next_actions(written) == (Restore(VERIFIED[2]),)
