@@ -98,6 +98,31 @@ def test_a_wait_ends_after_its_hours(pair: Scene) -> None:
     assert pair.texts() == [conf_text()] * 2
 
 
+@pytest.mark.parametrize("is_asked_meanwhile", [True, False])
+def test_a_wait_does_not_run_out_while_writes_are_stopped(pair: Scene, is_asked_meanwhile: bool) -> None:
+    PgpoolInstance.objects.filter(name="pgpool-1").update(longest_wait_h=1)
+    clock, rollout = Clock(), pair.request()
+    pair.advance(rollout, clock=clock)
+    stopped = " All writes were stopped by Ann: storage. Nobody is given the file until they are allowed again; "
+
+    writes_switch.stop(caller=pair.caller, reason="storage", now=clock.now)
+    clock.now += timedelta(hours=2)
+    if is_asked_meanwhile:
+        pair.advance(rollout, clock=clock)
+        waiting_for = rollout.steps.get(position=0).waiting_for
+        assert waiting_for.endswith(f"{stopped}the time for it, 1 h, begins anew then.")
+    writes_switch.allow_by_command(organisation=pair.cluster.organisation, reason="", now=clock.now)
+    clock.now += timedelta(minutes=59)
+    pair.advance(rollout, clock=clock)
+
+    assert rollout.state == "running"
+    assert stopped not in rollout.steps.get(position=0).waiting_for
+    clock.now += timedelta(minutes=1)
+    pair.advance(rollout, clock=clock)
+    assert rollout.state == "rolled_back"
+    assert "Nothing came of it within 1 h" in rollout.halt_reason
+
+
 def test_what_was_published_meanwhile_is_not_overwritten(pair: Scene) -> None:
     rollout = pair.request()
     edited = conf_text() + "# edited meanwhile\n"

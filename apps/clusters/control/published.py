@@ -46,6 +46,15 @@ def not_applied(step: RolloutStep, seen: str) -> NotYet:
     return NotYet(reason, retry_s=APPLIED_EVERY_S, longest=timedelta(hours=hours))
 
 
+def while_stopped(waiting: NotYet, stopped: str) -> NotYet:
+    """The same wait while all writes are stopped: nobody is given the file. stopped: by whom, in a sentence."""
+    reason = f"{waiting.reason} {stopped} Nobody is given the file until they are allowed again"
+    if waiting.longest is None:
+        return NotYet(f"{reason}.", retry_s=waiting.retry_s)
+    hours = waiting.longest.total_seconds() / 3600
+    return NotYet(f"{reason}; the time for it, {hours:.3g} h, begins anew then.", retry_s=waiting.retry_s)
+
+
 def parsed_elsewhere(instance: PgpoolInstance) -> str:
     """How far it counts that pgpool reads a new file beforehand, where that is not the pgpool of its host; else ""."""
     if not is_published(instance):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from apps.clusters.control import presence, published, rollout_actions, rollout_rows
+from apps.clusters.control import presence, published, rollout_actions, rollout_rows, writes
 from apps.clusters.control.rollout_actions import ActionFailed, Done
 from apps.clusters.control.rollout_batch import Batch
 from apps.clusters.domain import rollout_plan
@@ -155,10 +155,8 @@ def store(*, rollout: Rollout, one: Try, outcome: Outcome, batch: Batch, now: da
         _store_success(one, batch, outcome, now=now)
     elif not isinstance(outcome, NotYet):
         _store_failure(rollout, one, batch, outcome, now=now)
-    elif outcome.is_over(since=one.step.waiting_since, now=now):
-        _store_failure(rollout, one, batch, _waited_for_too_long(outcome), now=now)
     else:
-        _store_waiting(one, batch, outcome, now=now)
+        _store_not_yet(rollout, one, batch, outcome, now=now)
 
 
 def _most_tries(action: StepAction) -> float:
@@ -214,6 +212,22 @@ def _store_failure(rollout: Rollout, one: Try, batch: Batch, error: ActionFailed
     )
     if not is_old_news:
         batch.log(error.reason, instance_name=step.instance_name, is_problem=True)
+
+
+def _store_not_yet(rollout: Rollout, one: Try, batch: Batch, waiting: NotYet, *, now: datetime) -> None:
+    """Its patience begins anew once writes are allowed again: while they are stopped nobody can end the wait."""
+    organisation_id, since = rollout.cluster.organisation_id, one.step.waiting_since
+    stop = writes.stop_in_force(organisation_id)
+    if stop is not None:
+        _store_waiting(one, batch, published.while_stopped(waiting, writes.words(stop)), now=now)
+        return
+    changed_at = writes.changed_at(organisation_id)
+    if since is not None and changed_at is not None:
+        since = max(since, changed_at)
+    if waiting.is_over(since=since, now=now):
+        _store_failure(rollout, one, batch, _waited_for_too_long(waiting), now=now)
+    else:
+        _store_waiting(one, batch, waiting, now=now)
 
 
 def _store_waiting(one: Try, batch: Batch, waiting: NotYet, *, now: datetime) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from datetime import datetime
 
 from django.db import DatabaseError, connection
-from django.db.models import Q
+from django.db.models import Max, Q, QuerySet
 
 from apps.clusters.control.revisions import WeightsRefused
 from apps.clusters.models import Cluster, WritesSwitch
@@ -56,11 +57,18 @@ def words(switch: WritesSwitch) -> str:
 
 def stop_in_force(organisation_id: int) -> WritesSwitch | None:
     """What keeps this organisation from writing; that of the installation goes first."""
-    stops = WritesSwitch.objects.filter(
-        Q(organisation=None) | Q(organisation_id=organisation_id), is_stopped=True
-    ).order_by("organisation_id")
-    found = list(stops)
+    found = list(_switches(organisation_id).filter(is_stopped=True).order_by("organisation_id"))
     return next((each for each in found if each.organisation_id is None), found[0] if found else None)
+
+
+def changed_at(organisation_id: int) -> datetime | None:
+    """When its writes, or those of the installation, were stopped or allowed again latest; None for never."""
+    latest: datetime | None = _switches(organisation_id).aggregate(latest=Max("changed_at"))["latest"]
+    return latest
+
+
+def _switches(organisation_id: int) -> QuerySet[WritesSwitch]:
+    return WritesSwitch.objects.filter(Q(organisation=None) | Q(organisation_id=organisation_id))
 
 
 def refuse_unless_allowed(cluster: Cluster) -> None:
