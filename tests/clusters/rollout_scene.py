@@ -86,6 +86,16 @@ class Scene:
         conf = self.confs[1]
         conf.write_text(conf.read_text().replace("delay_threshold = 1000", "delay_threshold = 5"))
 
+    def turns_away(self, rollout: Rollout, number: int = 1) -> Callable[[int], None]:
+        """For when_looked: this pgpool lets nobody in any more once it is given its file, until what halts then."""
+
+        def turn_away(look: int) -> None:
+            given = rollout.steps.filter(position=number, is_touched=True, rollout__is_halting=False)
+            if given.exists():
+                self.pgpools[number].mode = "refuse"
+
+        return turn_away
+
     def states(self, rollout: Rollout) -> list[str]:
         return list(rollout.steps.order_by("position").values_list("state", flat=True))
 

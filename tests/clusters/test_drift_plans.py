@@ -11,6 +11,7 @@ from apps.clusters.models import ClusterEvent, InstanceLatest, Rollout
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.drift_plan_scene import (
     ASK,
+    OWE,
     PAGE,
     REST,
     WAS,
@@ -23,7 +24,7 @@ from tests.clusters.drift_plan_scene import (
     reverted,
 )
 from tests.clusters.drifting import Drifting
-from tests.clusters.rollout_scene import Clock, conf_text
+from tests.clusters.rollout_scene import NOW, Clock, conf_text
 from tests.clusters.seen_cluster import poll
 from tests.clusters.test_registration_pages import text_of
 
@@ -227,3 +228,23 @@ def test_an_adoption_that_is_cancelled_in_its_last_hold_has_adopted_all(pair: Dr
     title = ClusterEvent.objects.filter(kind="rollout").latest("pk").title
     assert title == "revision 2 verified on pgpool-1, pgpool-2; the request to cancel came too late"
     assert pair.look()["state"] == "in_step"
+
+
+@pytest.mark.parametrize("verb", ["adopt", "revert"])
+def test_the_page_says_what_becomes_of_a_pgpool_that_turns_lifeguard_away(pair: Drifting, verb: str) -> None:
+    seen = {"polled_at": pair.now, "state": "refused", "state_since": NOW, "reason": "the password was not accepted"}
+    InstanceLatest.objects.update_or_create(instance=pair.scene.instances[1], defaults=seen)
+    pair.scene.pgpools[1].mode = "wrong_password"
+    operator, address = browser("operator"), f"{PAGE}{verb}/"
+
+    page = text_of(operator.get(address))
+    of_the_other = text_of(operator.get(f"{address}?instance=pgpool-1"))
+
+    sentence = "pgpool-2 lets Lifeguard open no session since 2026-03-01 12:00 UTC: the password was not accepted."
+    way = "It is there, so it cannot owe it: nothing can be read back from it, so it fails there, and the others go on."
+    assert f"{sentence} {way}" in page
+    assert "unless the plan says under" not in page
+    assert "How to roll out" in of_the_other
+    assert sentence not in of_the_other
+    rollout = (adopted if verb == "adopt" else reverted)(pair, OWE)
+    assert (rollout.state, pair.scene.states(rollout)) == ("failed", ["verified", "failed"])

@@ -70,11 +70,11 @@ def test_an_action_that_kills_every_worker_is_given_up(pair: Scene) -> None:
 @pytest.mark.parametrize("after_halt", range(1, 6))
 def test_a_worker_killed_while_restoring_is_continued_by_another(pair: Scene, after_halt: int) -> None:
     rollout = pair.request()
-    pair.pgpools[1].mode = "refuse"
-    looks = 0
+    turn_away, looks = pair.turns_away(rollout), 0
 
     def kill(look: int) -> None:
         nonlocal looks
+        turn_away(look)
         looks += Rollout.objects.get(pk=rollout.pk).is_halting
         if looks == after_halt:
             pair.pgpools[1].mode = "ok"
@@ -156,8 +156,7 @@ def test_a_worker_that_stood_still_until_its_lease_had_ended_writes_nothing(
 def failed_rollout(pair: Scene) -> Rollout:
     """pgpool-2 has its old file back, and did not say that it uses it."""
     rollout = pair.request()
-    pair.pgpools[1].mode = "refuse"
-    pair.advance(rollout)
+    pair.advance(rollout, clock=Clock(when_looked=pair.turns_away(rollout)))
     assert (rollout.state, pair.states(rollout)) == ("failed", ["restored", "restore_pending"])
     return rollout
 

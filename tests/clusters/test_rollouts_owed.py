@@ -66,6 +66,16 @@ def test_a_frozen_one_owes_it_as_well(acme: Scene) -> None:
     assert acme.texts() == [NEW_TEXT, conf_text()]
 
 
+def test_one_whose_name_does_not_resolve_owes_it_as_well(acme: Scene) -> None:
+    nowhere = f"{'x' * 64}.example"  # a label is 63 letters long at most
+    PgpoolInstance.objects.filter(pk=acme.instances[1].pk).update(host=nowhere)
+
+    rollout = acme.advance(acme.request(plan=OWE))
+
+    assert acme.states(rollout) == ["verified", "owed"]
+    assert "does not resolve" in rollout.steps.get(position=1).error
+
+
 def test_one_whose_host_is_gone_owes_what_was_made_from_its_known_file(acme: Scene) -> None:
     acme.advance(acme.request({"0": 0, "1": 1, "2": 1}))
     gone = host_gone(acme)
@@ -139,11 +149,11 @@ def test_all_of_them_are_asked_at_the_same_time(acme: Scene, monkeypatch: pytest
     deliver_by_hand(acme)
     both_asked = threading.Barrier(2)
 
-    def silent(instance: PgpoolInstance) -> str:
+    def silent(instance: PgpoolInstance) -> presence.NoSession:
         both_asked.wait(timeout=20)
-        return f"nobody answers for {instance.name}"
+        return presence.NoSession(f"nobody answers for {instance.name}", "", is_silence=True)
 
-    monkeypatch.setattr(presence, "silence_of", silent)
+    monkeypatch.setattr(presence, "no_session_at", silent)
 
     assert acme.advance(acme.request()).state == "failed"
 

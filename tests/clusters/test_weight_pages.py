@@ -247,3 +247,27 @@ def test_an_operator_cancels_and_is_told_when_there_is_nothing_to_roll_back(acme
     rollout.refresh_from_db()
     assert rollout.is_cancel_requested
     assert "is still running" in text_of(told)
+
+
+def test_a_pgpool_that_turns_lifeguard_away_is_named_and_nobody_is_told_that_it_may_owe(acme: Scene) -> None:
+    rollout = acme.advance(acme.request())
+    now = timezone.now()
+    poll(acme.cluster, seen_at=now + timedelta(hours=1), since=now)
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(
+        state="refused", reason="the password was not accepted", state_since=NOW
+    )
+    operator = browser("operator")
+    operator.post("/o/acme/clusters/orders/draft/parameter/", {"name": "delay_threshold", "value": "5000"})
+    sentence = (
+        "pgpool-2 lets Lifeguard open no session since 2026-03-01 12:00 UTC: the password was not accepted. "
+        "It is there, so it cannot owe"
+    )
+
+    changes = [text_of(operator.get(path)) for path in (PAGE, f"{PAGE}each/", "/o/acme/clusters/orders/draft/")]
+    back = text_of(operator.get(f"/o/acme/rollouts/{rollout.pk}/rollback/"))
+
+    for page in changes:
+        assert f"{sentence} the change: nothing is rolled out before that is mended." in page
+    assert f"{sentence} it: nothing can be read back from it, so it fails there, and the others go on." in back
+    for page in [*changes, back]:
+        assert "unless the plan says under" not in page

@@ -102,6 +102,13 @@ def test_a_preview_names_who_did_not_answer(acme: Scene, address: str, wanted: d
     told = operator.post(preview, wanted, content_type="application/json")
 
     assert told.json()["unanswered"] == ["pgpool-2 does not answer since 2026-03-01 12:00 UTC."]
+    InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="refused", reason="no entry in pool_hba.conf")
+    refused = operator.post(preview, wanted, content_type="application/json")
+    [sentence] = refused.json()["unanswered"]
+    assert sentence == (
+        "pgpool-2 lets Lifeguard open no session since 2026-03-01 12:00 UTC: no entry in pool_hba.conf. "
+        "It is there, so it cannot owe the change: nothing is rolled out before that is mended."
+    )
 
 
 @EITHER_PREVIEW

@@ -100,6 +100,7 @@ class PlanField(serializers.JSONField):
             "hold_last for as long after the last ones, before the rollout counts as verified; aborted: reads that a "
             "standby cancels per minute, times as many as before; "
             f"null or false switches a guard off; a bad one {bad}. {absent}, "
-            '"owe" lets it owe the revision; "on_return": "give" or "ask" says '
+            '"owe" lets it owe the revision, which one that answers and lets Lifeguard open no session cannot; '
+            '"on_return": "give" or "ask" says '
             "what becomes of that when it returns; unless told, as what it owes already, else it is given it",
         )

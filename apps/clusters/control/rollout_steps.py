@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from apps.clusters.control import presence, published, rollout_actions, rollout_rows, writes
+from apps.clusters.control.presence import NoSession
 from apps.clusters.control.rollout_actions import ActionFailed, Done
 from apps.clusters.control.rollout_batch import Batch
 from apps.clusters.domain import rollout_plan
@@ -114,22 +115,27 @@ def carry_out(one: Try, held_until: float) -> Outcome:
 
 
 def heard(one: Try, outcome: Outcome) -> Outcome:
-    """What it came to, once it is known whether anybody answers for the pgpool at all. Asks no database.
+    """What it came to, once it is known whether a session can be had of the pgpool at all. Asks no database.
 
-    One that is silent owes the revision, or keeps the rollout from everybody, before anything is written; one that
-    refuses fails.
+    One that is silent owes the revision, or keeps the rollout from everybody, before anything is written; so does one
+    that turns Lifeguard away, which can owe nothing: it is there.
     """
     is_checked = isinstance(outcome, Done) and isinstance(one.action, CheckBase)
     if one.step.instance is None or _goes_on_without(one):
         return outcome
-    lets_owe = stored_plan(one.step.rollout.plan).lets_owe
+    rollout = one.step.rollout
+    lets_owe = stored_plan(rollout.plan).lets_owe
     if not is_checked and not (lets_owe and isinstance(outcome, ActionFailed)):
         return outcome
-    if not (silence := presence.silence_of(one.step.instance)):
+    found = presence.no_session_at(one.step.instance)
+    if found is None:
         return outcome
+    if not found.is_silence:
+        is_kept = is_checked and not rollout_rows.goes_past_failures(rollout)
+        return ActionFailed(_turned_away(found), is_final=False) if is_kept else outcome
     if not isinstance(outcome, ActionFailed):
         way = "" if lets_owe else NOT_WITHOUT_IT
-        outcome = ActionFailed(f"It does not answer: {silence}.{way}", is_final=False)
+        outcome = ActionFailed(f"It does not answer: {found.reason}.{way}", is_final=False)
     outcome.is_absent = lets_owe
     return outcome
 
@@ -139,6 +145,11 @@ NOT_WITHOUT_IT = (
     " Nothing is rolled out without it by this plan. Bring it back, or start again with “A pgpool that cannot be "
     'reached” set to “It owes the change” (by REST: "absent": "owe" in the plan).'
 )
+
+
+def _turned_away(found: NoSession) -> str:
+    said = f"It lets Lifeguard open no session: {found.reason}. {found.fix}".strip()
+    return f"{said} What is written there could not be read back, so nothing is rolled out before that is mended."
 
 
 def _goes_on_without(one: Try) -> bool:

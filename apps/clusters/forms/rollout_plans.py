@@ -37,15 +37,6 @@ _PAST_FAILURES_CHOICES = [
 _PAST_FAILURES_HINT = "at least one has to be reached; one that fails, or refuses it, stops no other"
 _LIMITS = ("replay_lag_s", "error_factor", "latency_factor", "aborted")
 _SWITCHES = ("lost", "shares")
-# What becomes of a pgpool that did not answer the latest look.
-_UNANSWERED = (
-    "Nothing is rolled out without it, unless the plan says under “A pgpool that cannot be reached” that it owes the "
-    "change."
-)
-_PAST_UNANSWERED = (
-    "It fails there, and the others go on, unless the plan says under “A pgpool that cannot be reached” that it owes "
-    "it."
-)
 _PUT_BACK = "puts the old files back"
 _LABELS = {"error_factor": "Errors per read", "shares": "Shares of the reads"}
 
@@ -126,7 +117,6 @@ class PlanForm(forms.Form):
         self.left_out = [f"{_LABELS[one.guard]}: left out of {one.text}." for one in left_out]
         self.usual_text = _USUAL_ORDER[usual.strategy]
         self.guards_text = f"what is watched in between; bad {'pauses it' if goes_past_failures else _PUT_BACK}"
-        self.unanswered_text = _PAST_UNANSWERED if goes_past_failures else _UNANSWERED
         if goes_past_failures:
             self.fields["plan_absent"].choices = _PAST_FAILURES_CHOICES  # type: ignore[attr-defined]
             self.fields["plan_absent"].help_text = _PAST_FAILURES_HINT

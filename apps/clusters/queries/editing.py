@@ -12,7 +12,7 @@ from apps.clusters.domain.weights import WeightError, as_integers, shares
 from apps.clusters.models import Cluster, ConfigRevision, InstanceLatest, NodeLatest, PgpoolInstance, Rollout
 from apps.clusters.queries.confirmed_weights import just_read_back, revision_in_force
 from apps.clusters.queries.overview import BackendFigures, Overview
-from apps.clusters.queries.unanswered import unanswered
+from apps.clusters.queries.unanswered import outlook
 
 # SHOW POOL_NODES prints a share with six decimals.
 _SHARE_DIGITS = 0.000002
@@ -93,7 +93,7 @@ def editor(
         "weights": weights,
         "previous": _previous(cluster, weights),
         "blockers": _blockers(caller, cluster, weights, seen, running),
-        "warnings": [*_unanswered(cluster), *_warnings(seen)],
+        "warnings": [*outlook(cluster=cluster), *_warnings(seen)],
         "running": running,
     }
 
@@ -202,14 +202,6 @@ def _blockers(
     if not weights["is_known"]:
         found.append("No pgpool has shown its weights yet.")
     return found
-
-
-def _unanswered(cluster: Cluster) -> list[str]:
-    way = (
-        "Nothing is rolled out without it, unless the plan says under “A pgpool that cannot be reached” that it owes "
-        "the change."
-    )
-    return [f"{sentence} {way}" for sentence in unanswered(cluster=cluster)]
 
 
 def _warnings(seen: Overview) -> list[str]:

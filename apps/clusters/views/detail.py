@@ -19,7 +19,7 @@ from apps.clusters.queries.overview import EventAnswer, Overview, events, overvi
 from apps.clusters.queries.revision_history import revision_answers, revision_detail
 from apps.clusters.queries.role_weights import proposed
 from apps.clusters.queries.rollouts import rollout_answers
-from apps.clusters.queries.unanswered import unanswered
+from apps.clusters.queries.unanswered import outlook
 
 # What people choose between on the overview: seconds -> words.
 WINDOWS = {300: "5 min", 900: "15 min", 3600: "1 h", 21600: "6 h", 86400: "24 h", 604800: "7 d"}
@@ -60,7 +60,7 @@ def cluster_context(caller: Caller, cluster: Cluster, tab: str) -> dict[str, Any
         "may_operate": may_operate,
         "may_admin": caller.may(Role.ADMIN),
         # Asked only where a page says it.
-        "unanswered": partial(unanswered, cluster=cluster),
+        "unanswered": partial(outlook, cluster=cluster),
     }
 
 

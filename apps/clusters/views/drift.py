@@ -1,6 +1,7 @@
 """The page of drift: what was edited by hand, and the two ways to deal with it, each after its diff was shown."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -21,6 +22,7 @@ from apps.clusters.models import Cluster, Rollout
 from apps.clusters.queries import lookup
 from apps.clusters.queries.debts import open_debts
 from apps.clusters.queries.drift import DriftAnswer, drift_answer, drift_diffs
+from apps.clusters.queries.unanswered import outlook
 from apps.clusters.views.detail import cluster_context
 
 Story = Callable[..., Rollout]
@@ -103,6 +105,7 @@ def _confirmation(
         "why_not": subject["revert_reason"] if is_revert else subject["adopt_reason"],
         "diffs": diffs,
         "plan_form": plan_form,
+        "unanswered": partial(outlook, cluster=cluster, goes_past_failures=True, names=plan_form.instance_names),
         "refusal": "How to roll out: look at what is marked there." if plan_form.is_refused else "",
     }
     return render(request, "clusters/drift_confirm.html", context, status=status)

@@ -1,6 +1,7 @@
 """Pages of rollouts: one with its matrix and log, the list of the organisation, roll back, cancel, pause."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
@@ -24,6 +25,7 @@ from apps.clusters.queries.revision_history import owed_diffs, passed_by, rollou
 from apps.clusters.queries.rollout_reads import reads_groups
 from apps.clusters.queries.rollout_words import adoption_words
 from apps.clusters.queries.rollouts import organisation_rollouts, rollout_answer
+from apps.clusters.queries.unanswered import outlook
 from apps.clusters.queries.weight_words import backend_names
 from apps.clusters.views.detail import cluster_context
 
@@ -114,6 +116,9 @@ def _rollback_page(
         "rollout": answer,
         "diffs": rollout_diffs(rollout=rollout, is_back=True) if answer["can_roll_back"] else [],
         "plan_form": plan_form,
+        "unanswered": partial(
+            outlook, cluster=rollout.cluster, goes_past_failures=True, names=plan_form.instance_names
+        ),
         "refusal": "How to roll out: look at what is marked there." if plan_form.is_refused else "",
     }
     return render(request, "clusters/rollout_rollback.html", context, status=status)
