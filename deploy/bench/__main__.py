@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from deploy.bench import deaths, overhead, rollouts
+from deploy.bench import deaths, edits, overhead, rollouts
 from deploy.bench.subject import CannotMeasure, running_demo
 from deploy.demo.place import DEFAULT_ROOT, Place
 
@@ -20,6 +20,8 @@ def main() -> int:
         rollouts.measure(subject, rounds=3 if asked.quick else 11)
         print("Death: from the kill to its showing in the cluster's data", flush=True)
         deaths.measure(subject, rounds=1 if asked.quick else 3)
+        print("Edit by hand: from the new file to its showing as drift", flush=True)
+        edits.measure(subject, rounds=1 if asked.quick else 7)
         print("Watching: the cluster with and without, by turns", flush=True)
         overhead.measure(subject, pairs=2 if asked.quick else 10)
     except CannotMeasure as error:
