@@ -11,6 +11,7 @@ from apps.clusters.control import rollout_holds
 from apps.clusters.control.rollout_rows import RolloutRunning
 from apps.clusters.models import InstanceConfig, Rollout
 from apps.clusters.polling import file_watch
+from apps.live import events
 from tests.clusters.callers_at_doors import browser
 from tests.clusters.drifting import Drifting, drifting_pair
 from tests.clusters.rollout_scene import Clock
@@ -149,3 +150,20 @@ def test_a_look_that_a_step_overtook_is_thrown_away(pair: Drifting) -> None:
     config = InstanceConfig.objects.get(instance__name="pgpool-2")
     assert (config.state, config.lease_holder) == ("in_step", "")
     assert InstanceConfig.objects.get(instance__name="pgpool-1").looked_at == pair.now
+
+
+def test_the_look_that_follows_a_rollout_reaches_the_pages_though_nothing_differs(
+    pair: Drifting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair.look()
+    pair.now += timedelta(seconds=5)
+    pair.scene.advance(pair.scene.request(), clock=Clock(now=pair.now))
+    assert pair.answer()["state"] == "looking"
+    told: list[str] = []
+    monkeypatch.setattr(events, "announce", lambda topic, kind, **_: told.append(topic))
+
+    assert pair.look()["state"] == "in_step"
+
+    assert told == [f"cluster.{pair.scene.cluster.pk}"] * 2
+    assert pair.look()["state"] == "in_step"
+    assert len(told) == 2

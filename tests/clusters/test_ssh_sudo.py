@@ -41,7 +41,7 @@ class Host:
     def let(self, *files: Path) -> None:
         """For these files, in this order."""
         [line] = re.findall(
-            r"^lifeguard ALL=.*/lifeguard/node .*$", DOCUMENTED.read_text(encoding="utf-8"), re.MULTILINE
+            r"^ *(lifeguard ALL=.*/lifeguard/node .*)$", DOCUMENTED.read_text(encoding="utf-8"), re.MULTILINE
         )
         for documented, here in (
             ("lifeguard ALL", f"{ACCOUNT} ALL"),

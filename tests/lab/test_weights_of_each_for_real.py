@@ -47,14 +47,14 @@ def test_each_real_pgpool_balances_by_weights_of_its_own(
     with watching():
         wait_until(lambda: InstanceConfig.objects.exclude(running={}).count() == 3, "every pgpool shows its values")
         assert look(cluster, caller)["state"] == "in_step"
-        edit(restored_lab, "backend_weight2 = 1\n", "backend_weight2 = 7\n")
+        edit(restored_lab, "backend_weight2 = 1 ", "backend_weight2 = 7 ")
         [only] = look(cluster, caller)["differences"]
         assert (only["instance"], only["parameter"]) == ("pgpool-2", "backend_weight2")
 
         taken = drift_changes.request_reversion(caller=caller, cluster=cluster, names=["pgpool-2"], now=timezone.now())
         assert carry_out(taken).state == "verified"
         assert look(cluster, caller)["state"] == "in_step"
-    assert "backend_weight2 = 1\n" in Path(restored_lab.plan.pgpools[1].conf).read_text(encoding="utf-8")
+    assert "backend_weight2 = 1 " in Path(restored_lab.plan.pgpools[1].conf).read_text(encoding="utf-8")
     assert shown(restored_lab) == SHOWN
 
 

@@ -232,13 +232,13 @@ def _changes(
 def _tell(config: InstanceConfig, changes: dict[str, Any], stand: Stand | None, *, now: datetime) -> None:
     """An event for what is new, and the fact "event" for pages that show it, whatever has changed."""
     before, after = (config.state, config.differences), (changes["state"], changes["differences"])
-    if before == after:
-        return
-    news = drift_words.news(config.instance.name, before=before, after=after)
-    # What a rollout has put right, or has done, is told by the rollout.
+    # What a rollout has put right, or has done, is told by the rollout; until this look pages say that one is due.
     is_by_rollout = config.looked_at is not None and (
         _has_ended_since(config, config.looked_at) or _is_done_since(stand, config.looked_at)
     )
+    if before == after and not is_by_rollout:
+        return
+    news = drift_words.news(config.instance.name, before=before, after=after)
     if news is not None and (news.is_problem or not is_by_rollout):
         ClusterEvent.objects.create(
             cluster_id=config.instance.cluster_id,
