@@ -143,6 +143,30 @@ def test_the_list_names_what_writes_in_every_database_that_was_read(acme: Scene,
     assert "data-unread" not in page
 
 
+def test_a_database_that_was_dropped_is_left_out(acme: Scene) -> None:
+    surveyed(acme, "olddb", "gone", databases=["olddb", "shop"])
+    asker = script("operator")
+    assert asker.get(f"{REST}functions/").json()["proposal"]["read"] == ["olddb", "shop"]
+    surveyed(acme, "shop", PROPOSED, databases=["shop"])
+
+    told = asker.get(f"{REST}functions/").json()
+    drafted = asker.post(f"{REST}functions/draft/", {}, format="json").json()
+
+    assert (told["proposal"]["read"], told["proposal"]["unread"]) == (["shop"], [])
+    assert told["proposal"]["write_function_list"] == PROPOSED
+    assert [one["database"] for one in told["databases"]] == ["shop"]
+    assert [line["value"] for line in drafted["changes"]] == [PROPOSED]
+    assert "olddb" not in browser("viewer").get(PAGE).content.decode()
+
+
+def test_a_template_that_was_read_counts_although_no_server_lists_it(acme: Scene) -> None:
+    surveyed(acme, "template1", "gone", databases=["shop"])
+
+    told = script("operator").get(f"{REST}functions/").json()["proposal"]
+
+    assert (told["read"], told["unread"]) == (["shop", "template1"], [])
+
+
 def test_databases_that_nobody_has_read_are_named_before_anything_is_drafted(acme: Scene) -> None:
     person, asker = browser("operator"), script("admin")
     page = person.get(PAGE).content.decode()

@@ -1,5 +1,6 @@
-"""What pgpool can be told of the functions of a cluster: made over all databases that its surveys have read."""
+"""What pgpool can be told of the functions of a cluster: made over all its databases that surveys have read."""
 
+from collections.abc import Set as AbstractSet
 from typing import TypedDict
 
 from apps.clusters.control.function_survey import SurveyResult
@@ -11,8 +12,9 @@ from apps.clusters.models import Cluster, FunctionSurvey
 class FunctionProposal(TypedDict):
     """write_function_list: null where pgpool had better go on asking the catalogs. unlisted: no pattern can name them.
 
-    read: the databases that it is made of, the newest reading of each. unread: the others that these servers hold; null
-    where nobody has asked. warning: what the list would do to those; empty without a list, and where all were read.
+    read: the databases that it is made of, the newest reading of each; one that was dropped since is not among them.
+    unread: the others that these servers hold; null where nobody has asked. warning: what the list would do to those;
+    empty without a list, and where all were read.
     """
 
     write_function_list: str | None
@@ -23,11 +25,11 @@ class FunctionProposal(TypedDict):
 
 
 def function_proposal(*, cluster: Cluster) -> FunctionProposal:
-    results = _results(cluster)
+    existing = existing_databases(cluster=cluster)
+    results = _results(cluster, existing)
     found = propose_for_all([_read(name, result) for name, result in results.items()])
-    existing = next((each["databases"] for each in results.values() if each.get("databases")), None)
     read = sorted(results)
-    missing = None if existing is None else unread(existing, read)
+    missing = None if existing is None else unread(sorted(existing), read)
     return {
         "write_function_list": found.write_function_list,
         "unlisted": list(found.unlisted),
@@ -37,12 +39,22 @@ def function_proposal(*, cluster: Cluster) -> FunctionProposal:
     }
 
 
-def _results(cluster: Cluster) -> dict[str, SurveyResult]:
+def existing_databases(*, cluster: Cluster) -> AbstractSet[str] | None:
+    """Those that the servers held at the newest reading that asked for them; None where none did.
+
+    The one that was read is among them, also where it is a template, which is not listed.
+    """
+    asked = cluster.function_surveys.filter(state=FunctionSurvey.State.DONE, result__databases__0__isnull=False)
+    newest = asked.order_by("-pk").values_list("database", "result__databases").first()
+    return None if newest is None else {newest[0], *newest[1]}
+
+
+def _results(cluster: Cluster, existing: AbstractSet[str] | None) -> dict[str, SurveyResult]:
     """Database -> what its newest reading found, latest first."""
     done = cluster.function_surveys.filter(state=FunctionSurvey.State.DONE, result__isnull=False).order_by("-pk")
     found: dict[str, SurveyResult] = {}
     for database, result in done.values_list("database", "result"):
-        if result is not None:
+        if result is not None and (existing is None or database in existing):
             found.setdefault(database, result)
     return found
 

@@ -1,5 +1,6 @@
 """The newest survey of a cluster's functions, for the page and the REST interface."""
 
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import TypedDict
 
@@ -9,7 +10,7 @@ from apps.clusters.control.function_survey import SurveyResult
 from apps.clusters.domain import function_verdict
 from apps.clusters.domain.function_verdict import Marks
 from apps.clusters.models import Cluster, FunctionSurvey
-from apps.clusters.queries.function_proposal import FunctionProposal, function_proposal
+from apps.clusters.queries.function_proposal import FunctionProposal, existing_databases, function_proposal
 
 DEFAULT_DATABASE = "postgres"
 State = FunctionSurvey.State
@@ -42,7 +43,8 @@ class FunctionsAnswer(TypedDict):
     """latest: the newest survey; shown: the newest one that was done, whose result still counts. Null without any.
 
     verdict: not_read, nothing_to_mark, unclear (some could not be read), right or wrong; sentence says it, of the
-    database of shown. reading: what was read, or why nothing was. databases: the newest reading of each, latest first.
+    database of shown. reading: what was read, or why nothing was. databases: the newest reading of each that is still
+    there, latest first.
     proposal: what pgpool can be told, for all of them together.
     """
 
@@ -58,7 +60,7 @@ class FunctionsAnswer(TypedDict):
 def functions_answer(*, cluster: Cluster) -> FunctionsAnswer:
     surveys = cluster.function_surveys.order_by("-pk")
     latest, shown = surveys.first(), surveys.filter(state=State.DONE).first()
-    databases = _databases(surveys)
+    databases = _databases(surveys, existing_databases(cluster=cluster))
     if shown is None or shown.result is None:
         verdict, sentence = Marks.NOT_READ, f"The functions of {cluster.name} have not been read yet."
     else:
@@ -81,12 +83,13 @@ def _verdict(database: str, result: SurveyResult) -> tuple[Marks, str]:
     return found, function_verdict.sentence(found, database, read=read, unreadable=unreadable)
 
 
-def _databases(surveys: QuerySet[FunctionSurvey]) -> list[DatabaseReading]:
-    """Without the results, which are long."""
+def _databases(surveys: QuerySet[FunctionSurvey], existing: AbstractSet[str] | None) -> list[DatabaseReading]:
+    """Without the results, which are long. existing: None where it is not known."""
     found: dict[str, DatabaseReading] = {}
     done = surveys.filter(state=State.DONE, result__isnull=False)
     for database, backend, read, read_at in done.values_list("database", "backend_name", "result__read", "finished_at"):
-        found.setdefault(database, {"database": database, "backend": backend, "read": read, "read_at": read_at})
+        if existing is None or database in existing:
+            found.setdefault(database, {"database": database, "backend": backend, "read": read, "read_at": read_at})
     return list(found.values())
 
 
