@@ -230,7 +230,7 @@ def test_a_list_takes_as_many_statements_for_many_rollouts_as_for_one(
         rolled_out(cluster, [VERIFIED, VERIFIED], number=number)
     viewer = caller("viewer")
 
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         assert len(rollout_answers(cluster=cluster, caller=viewer, before=None, limit=50, now=NOW)) == 6
 
 

@@ -103,6 +103,40 @@ def test_a_draft_that_says_something_of_all_of_it_stays_as_it_is(acme: Scene) ->
     assert draft_rows.find(acme.caller, acme.cluster) == before
 
 
+def test_a_draft_that_says_the_same_already_is_the_answer(acme: Scene) -> None:
+    rollout = cancelled(acme)
+    address, client = f"/api/v1/rollouts/{rollout.pk}/draft/", script("operator")
+    first = client.post(address)
+
+    again = client.post(address)
+
+    assert (again.status_code, again.json(), again["ETag"]) == (200, first.json(), first["ETag"])
+    assert client.post(address, headers={"If-Match": '"0"'}).status_code == 412
+
+
+def test_what_is_drafted_for_all_counts_for_each(acme: Scene) -> None:
+    rollout = cancelled(acme, Wish(per_instance={"pgpool-2": {"delay_threshold": "9"}}))
+    for_all = DraftChange(parameters={"delay_threshold": "9"})
+    before = change(caller=acme.caller, cluster=acme.cluster, wanted=for_all, now=NOW)
+
+    assert redrafting.redraft(caller=acme.caller, rollout=rollout, now=NOW) == before
+
+
+def test_a_rollback_that_was_rolled_back_takes_nothing_back(acme: Scene) -> None:
+    rollout = latest = acme.advance(requested(acme))
+    offered, client = [], script("operator")
+    for _ in range(3):  # each takes back the one before
+        latest = acme.advance(rollouts.request_rollback(caller=acme.caller, rollout=latest, now=NOW))
+        assert latest.state == "verified"
+        offered.append(client.get(f"/api/v1/rollouts/{rollout.pk}/").json()["can_redraft"])
+        if not offered[-1]:
+            with pytest.raises(redrafting.NotRedrafted, match="stands on the pgpools"):
+                redrafted(acme, rollout)
+
+    assert offered == [True, False, True]
+    assert redrafted(acme, rollout) == WANTED
+
+
 def test_what_stands_is_not_offered(acme: Scene) -> None:
     rollout = requested(acme)
     with pytest.raises(redrafting.NotRedrafted, match="has not ended yet"):

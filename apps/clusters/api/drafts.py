@@ -132,7 +132,7 @@ class RedraftView(APIView):
     def post(self, request: Request, pk: int) -> Response:
         """Put what a rollout that was taken back, cancelled or failed wanted into your draft again.
 
-        What your draft says already stays as it is there.
+        What your draft says already stays as it is there; one that says all of it is answered as it is.
         """
         caller = caller_of(request)
         rollout = lookup.rollout_of(caller=caller, pk=pk)

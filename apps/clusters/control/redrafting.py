@@ -35,7 +35,7 @@ class _Wanted:
 
 
 def does_not_stand(rollout: Rollout, *, is_rolled_back: bool) -> bool:
-    """Whether somebody asked for it, and it was taken back or never done. is_rolled_back: by a later rollout."""
+    """Whether somebody asked for it, and it was taken back or never done. is_rolled_back: as taken_back has it."""
     if rollout.revision.origin != ConfigRevision.Origin.EDIT or rollout.rollback_of_id is not None:
         return False
     is_over = rollout.state not in Rollout.ACTIVE
@@ -45,7 +45,8 @@ def does_not_stand(rollout: Rollout, *, is_rolled_back: bool) -> bool:
 def redraft(*, caller: Caller, rollout: Rollout, expected: Collection[str] | None = None, now: datetime) -> Draft:
     """Draft what the rollout changed; what the draft says already of a place stays as it is there.
 
-    Raises NotRedrafted, or what drafts.change does, as where a backend was added meanwhile. expected: as there.
+    A draft that says all of it is left as it is. Raises NotRedrafted, or what drafts.change does, as where a backend
+    was added meanwhile. expected: as there.
     """
     caller.require(Role.OPERATOR)
     _refuse_what_stands(rollout)
@@ -55,14 +56,21 @@ def redraft(*, caller: Caller, rollout: Rollout, expected: Collection[str] | Non
     with transaction.atomic():
         draft = draft_rows.held(caller, cluster)
         change = _change(wanted, names, draft)
-        if change == DraftChange():
+        if change == DraftChange() and not _says(draft, wanted):
             raise NotRedrafted(f"Your draft says something else already of all that rollout {rollout.pk} changed.")
         return drafts.change(caller=caller, cluster=cluster, wanted=change, expected=expected, now=now)
 
 
+def taken_back(rollout_ids: Collection[int]) -> set[int]:
+    """Those of these rollouts that were rolled back by one that stands: a rollback can be taken back as well."""
+    verified = Rollout.objects.filter(rollback_of__in=rollout_ids, state=Rollout.State.VERIFIED)
+    rollbacks = dict(verified.values_list("pk", "rollback_of"))
+    undone = taken_back(rollbacks) if rollbacks else set()
+    return {rollout_id for pk, rollout_id in rollbacks.items() if rollout_id is not None and pk not in undone}
+
+
 def _refuse_what_stands(rollout: Rollout) -> None:
-    is_rolled_back = rollout.rollbacks.filter(state=Rollout.State.VERIFIED).exists()
-    if does_not_stand(rollout, is_rolled_back=is_rolled_back):
+    if does_not_stand(rollout, is_rolled_back=rollout.pk in taken_back([rollout.pk])):
         return
     if rollout.state in Rollout.ACTIVE:
         raise NotRedrafted(f"Rollout {rollout.pk} has not ended yet. Wait for its end, or cancel it.")
@@ -127,3 +135,12 @@ def _weights(wanted: Sequence[_Wanted], draft: Draft, *, is_of_all: bool) -> tup
     return None, {
         one.pgpool: one.weights for one in wanted if one.moves and one.pgpool not in draft.weights_per_instance
     }
+
+
+def _says(draft: Draft, wanted: Sequence[_Wanted]) -> bool:
+    """Whether the draft holds all of it for every pgpool, with these values."""
+    return all(
+        {**draft.parameters, **draft.per_instance.get(one.pgpool, {})}.items() >= one.values.items()
+        and (not one.moves or draft.weights_per_instance.get(one.pgpool, draft.weights) == one.weights)
+        for one in wanted
+    )

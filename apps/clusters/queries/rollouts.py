@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
@@ -44,6 +44,7 @@ class _Asked:
     busy: AbstractSet[int]  # clusters with a rollout that has not ended
     newer: Mapping[int, Newer]
     latest: Mapping[int, int]
+    taken_back: AbstractSet[int]
     stop: WritesSwitch | None
     debts: Mapping[int, DebtAnswer]
 
@@ -57,6 +58,7 @@ class _Asked:
             busy=busy,
             newer=newer_rollouts(rollouts),
             latest=latest_touching(clusters),
+            taken_back=redrafting.taken_back([rollout.pk for rollout in rollouts]),
             stop=writes.stop_in_force(caller.organisation.pk) if busy else None,
             debts=debts_of_steps(rollouts=rollouts),
         )
@@ -101,9 +103,7 @@ def _page(
 
 
 def _whole(found: QuerySet[Rollout]) -> QuerySet[Rollout]:
-    rolled_back = Rollout.objects.filter(rollback_of=OuterRef("pk"), state=Rollout.State.VERIFIED)
-    whole = found.select_related("revision", "cluster").prefetch_related("steps__instance", "cluster__backends")
-    return whole.annotate(is_rolled_back=Exists(rolled_back))
+    return found.select_related("revision", "cluster").prefetch_related("steps__instance", "cluster__backends")
 
 
 def _busy(cluster_ids: Iterable[int]) -> set[int]:
@@ -187,21 +187,16 @@ def _ways(rollout: Rollout, steps: Sequence[RolloutStep], asked: _Asked) -> Ways
     may_operate = asked.caller.may(Role.OPERATOR)
     has_active, newer = rollout.cluster_id in asked.busy, asked.newer.get(rollout.pk)
     is_paused = rollout.state == Rollout.State.PAUSED
+    is_undone = redrafting.does_not_stand(rollout, is_rolled_back=rollout.pk in asked.taken_back)
     can_cancel = may_operate and rollout.state in Rollout.ACTIVE and not rollout.is_cancel_requested
     return {
         "can_pause": can_cancel and not is_paused and not rollout.is_halting,
         "can_resume": can_cancel and is_paused,
         "can_roll_back": may_operate and not has_active and newer is None and _can_be_taken_back(rollout, steps),
         "can_cancel": can_cancel,
-        "can_redraft": may_operate and redrafting.does_not_stand(rollout, is_rolled_back=_is_rolled_back(rollout)),
+        "can_redraft": may_operate and is_undone,
         "way_back": rollout_words.way_back(rollout, steps, has_active=has_active, newer=newer),
     }
-
-
-def _is_rolled_back(rollout: Rollout) -> bool:
-    """As _whole found it."""
-    found: bool = getattr(rollout, "is_rolled_back")  # noqa: B009  an annotation, which the model does not know
-    return found
 
 
 def _weighed(rollout: Rollout) -> Weighed:
