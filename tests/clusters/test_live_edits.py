@@ -175,6 +175,34 @@ def test_what_came_wrong_with_an_edit_is_refused_before_anything_is_touched(
     assert [pgpool.reload_count for pgpool in pair.scene.pgpools] == before
 
 
+def test_a_line_added_at_the_end_leads_to_its_adoption(pair: Drifting) -> None:
+    append(pair, "delay_threshold = 20\n")
+    operator = script("operator")
+    refused = by_weights(operator)
+    assert refused.json()["detail"].endswith(
+        "Correct the file, or revert it. Or adopt it on the page Drift, after which the line that pgpool uses is the "
+        "verified one."
+    )
+
+    assert "or the edit adopted first, on the page Drift" in by_parameters(operator).json()["detail"]
+
+    pair.look()
+    assert pair.adopt().state == "verified"
+
+    assert carried_out(pair.scene, operator.put(f"{REST}weights/", {"weights": EVEN})).state == "verified"
+    wish = {"parameters": {"delay_threshold": "30"}}
+    assert carried_out(pair.scene, operator.put(f"{REST}parameters/", wish)).state == "verified"
+    assert pair.scene.pgpools[1].values["delay_threshold"] == "30"
+
+
+def test_what_adoption_refuses_as_well_does_not_lead_there(pair: Drifting) -> None:
+    append(pair, "delay_threshold = 20\ndelay_treshold = 5\n")
+    operator = script("operator")
+
+    assert by_weights(operator).json()["detail"].endswith("Correct the file, or revert it.")
+    assert "page Drift" not in by_parameters(operator).json()["detail"]
+
+
 def test_validation_says_so_before_anybody_asks_for_it(pair: Drifting) -> None:
     append(pair, "delay_treshold = 5\n")
 

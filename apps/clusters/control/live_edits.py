@@ -1,12 +1,13 @@
-"""What was edited by hand in the files that a change goes on from, as it would be adopted.
+"""What was edited by hand in the files that a change goes on from, held to more than where it is adopted.
 
 What pgpool would refuse or misread is refused before anything is touched, a line that is gone is written out with its
-default, and every edited value is read back with the change.
+default, and every edited value is read back with the change. A parameter that the edit left on two lines with two
+values is refused, too: nobody has looked at which of them counts, as whoever adopts it does.
 """
 
 from collections.abc import Mapping, Sequence
 
-from apps.clusters.control import whole_files
+from apps.clusters.control import adoptable, whole_files
 from apps.clusters.control.revisions import LiveConfig, WeightsRefused
 from apps.clusters.control.verified_files import measured_against
 from apps.clusters.domain.edit_check import brought_in
@@ -23,12 +24,13 @@ Verified = Mapping[int, str]
 class EditRefused(WeightsRefused):
     """A file that was edited by hand holds what pgpool would refuse, or take for something else.
 
-    found: name of the pgpool, and what came with the edit.
+    found: name of the pgpool, and what came with the edit. is_adoptable: whether Drift takes these files as they are.
     """
 
-    def __init__(self, found: Sequence[tuple[str, Finding]]) -> None:
+    def __init__(self, found: Sequence[tuple[str, Finding]], *, is_adoptable: bool) -> None:
         said = "; ".join(f"{name}: {in_words(finding)}" for name, finding in found)
-        super().__init__(f"{said}. Correct the file, or revert it.")
+        adopting = " Or adopt it on the page Drift, after which the line that pgpool uses is the verified one."
+        super().__init__(f"{said}. Correct the file, or revert it.{adopting if is_adoptable else ''}")
         self.found = tuple(found)
 
 
@@ -64,4 +66,10 @@ def refuse_faulty(cluster: Cluster, live: Sequence[LiveConfig], texts: Sequence[
         )
     ]
     if found:
-        raise EditRefused(found)
+        refused = {name for name, _ in found}
+        faults = [
+            adoptable.fault_of(config.instance, config.file.text, verified=before)
+            for config, _, before in edited
+            if config.instance.name in refused
+        ]
+        raise EditRefused(found, is_adoptable=not any(faults))

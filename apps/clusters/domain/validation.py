@@ -14,6 +14,7 @@ from apps.clusters.domain.parameters.parameter import Context, same_value
 from apps.clusters.domain.value_check import check_value
 
 MOST_PARAMETERS = 300
+_OR_ADOPTED = "or the edit adopted first, on the page Drift"
 
 # name -> value as it shall stand in the file, None for the default.
 Wish = Mapping[str, str | None]
@@ -50,7 +51,8 @@ def check_wish(
     """All that is to be said about these parameters, and about the file that would come of them.
 
     base: the pgpool.conf that they would change, None where it is not known. What is wrong there already and is not
-    changed is told as a warning: it is nobody's fault now. The file is held against the parameters that are right by
+    changed is told as a warning: it is nobody's fault now, and so is a parameter that stands there twice, of which the
+    line that pgpool uses is the one to be changed. The file is held against the parameters that are right by
     themselves, so that one that is wrong hides nothing of the others.
     verified: the file that was verified before base was edited by hand, None where it was not: what came with the edit
     stays an error.
@@ -66,13 +68,23 @@ def check_wish(
         return (*found, *before)
     new = () if verified is None else brought_in(base, verified=verified, surroundings=surroundings)
     edited = {finding.parameter for finding in new}
+    # What is only on two lines is adopted: whoever does looks at what counts.
+    is_adoptable = bool(new) and not brought_in(
+        base, verified=verified or "", surroundings=surroundings, tells_duplicates=False
+    )
     said = {(finding.parameter, finding.message) for finding in found}
     stood = {(finding.parameter, finding.message) for finding in before}
+    but_doubles = check_file(changed, surroundings, tells_duplicates=False)
     for finding in check_file(changed, surroundings):
         key = (finding.parameter, finding.message)
         if key not in said:
-            is_old = key in stood and finding.parameter not in edited and not _is_touched(finding.parameter, right)
-            found.append(replace(finding, severity=_milder(finding.severity)) if is_old else finding)
+            is_double = finding not in but_doubles
+            may_stay = is_double or not _is_touched(finding.parameter, right)
+            if key in stood and finding.parameter not in edited and may_stay:
+                finding = replace(finding, severity=_milder(finding.severity))
+            elif is_double and is_adoptable and finding.parameter in edited:
+                finding = replace(finding, suggestion=f"{finding.suggestion}, {_OR_ADOPTED}")
+            found.append(finding)
     values = written_out(right, surroundings.catalogue)
     return (*found, *_restarts(values, pgpool_conf.parse(base), surroundings.catalogue))
 

@@ -124,6 +124,19 @@ def test_what_was_wrong_before_is_told_and_is_nobodys_fault() -> None:
     assert check_wish({"client_idle_limit": "60"}, SURROUNDINGS, base=base, may_run_programs=False) == found[:1]
 
 
+def test_what_stood_twice_before_can_be_changed_and_what_an_edit_made_so_cannot() -> None:
+    base = f"{BASE}delay_threshold = 1\n"
+    wish = {"delay_threshold": "5"}
+
+    [stood] = check_wish(wish, SURROUNDINGS, base=base, verified=base, may_run_programs=False)
+    [edited] = check_wish(wish, SURROUNDINGS, base=base, verified=BASE, may_run_programs=False)
+
+    assert (stood.severity, stood.parameter) == (Severity.WARNING, "delay_threshold")
+    assert (edited.severity, edited.parameter) == (Severity.ERROR, "delay_threshold")
+    assert "pgpool uses the last one" in stood.message
+    assert edited.suggestion == "only '5', or only the other, or the edit adopted first, on the page Drift"
+
+
 def test_a_file_that_cannot_be_read_stops_every_wish() -> None:
     found = check_wish({"delay_threshold": "5"}, SURROUNDINGS, base=f"{BASE}!!\n", may_run_programs=False)
 
