@@ -178,6 +178,3 @@ class ClusterChangeInput(ClusterSizedInput):
     sslmode = serializers.ChoiceField(choices=SSLMODES, required=False)
     pgpools = PgpoolChangeInput(many=True, required=False)
     backends = BackendChangeInput(many=True, required=False)
-
-
-# Ways back and adoptions go on past a pgpool that fails.
