@@ -14,6 +14,7 @@ from apps.clusters.control.revisions import ConfigUnusable, ObserveOnly
 from apps.clusters.control.writes import WritesStopped
 from apps.clusters.models import ClusterEvent, InstanceConfig, PgpoolInstance, Rollout, WritesSwitch
 from apps.clusters.polling import file_watch
+from apps.clusters.polling.running_values import RUNNING_IS_OLD
 from tests.clusters.drifting import Drifting, drifting_pair
 from tests.clusters.owing import away
 from tests.clusters.rollout_scene import NOW, SECRET, Clock, conf_text
@@ -298,7 +299,7 @@ def test_one_that_cannot_be_looked_at_is_named_and_hides_no_other(pair: Drifting
 
 def test_values_that_pgpool_showed_long_ago_are_not_held_against_its_file(pair: Drifting) -> None:
     pair.look()
-    pair.now += file_watch.RUNNING_IS_OLD
+    pair.now += RUNNING_IS_OLD
     file_watch.look(holder="watcher", clock=lambda: pair.now)
 
     assert pair.answer()["state"] == "unknown"

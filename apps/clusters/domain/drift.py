@@ -14,6 +14,8 @@ from apps.clusters.domain.pgpool_conf import ConfigSyntaxError, IncludeUnsupport
 
 # Stands for the parameter where a file cannot be read at all.
 WHOLE_FILE = "pgpool.conf"
+# Between the values of children that disagree.
+APART = " / "
 _WEIGHT = re.compile(r"backend_weight\d+")
 
 
@@ -61,7 +63,7 @@ def compare(
     except (ConfigSyntaxError, IncludeUnsupported) as error:
         return (Difference(WHOLE_FILE, None, str(error), None, DriftKind.UNREADABLE),)
     alike = {name: each[0] for name, each in (shown or {}).items() if len(set(each)) == 1}
-    apart = {name: " / ".join(each) for name, each in (shown or {}).items() if len(set(each)) > 1}
+    apart = {name: APART.join(each) for name, each in (shown or {}).items() if len(set(each)) > 1}
     return tuple(_differences(_values(verified), values, {**running, **alike}, apart, catalogue))
 
 

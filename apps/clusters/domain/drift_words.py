@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from apps.clusters.domain.conf_secrets import MASK
 from apps.clusters.domain.drift import Difference, DriftKind
@@ -11,13 +11,14 @@ LONGEST_VALUE = 80
 
 
 class StoredDifference(TypedDict):
-    """As a row holds it; kind: of DriftKind."""
+    """As a row holds it; kind: of DriftKind. is_unanswered: no session could be asked whether all children agree."""
 
     parameter: str
     verified: str | None
     file: str | None
     running: str | None
     kind: str
+    is_unanswered: NotRequired[bool]
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,17 @@ def meaning(found: StoredDifference) -> str:
     return _MEANINGS[DriftKind(found["kind"])]
 
 
-def as_stored(found: Difference) -> StoredDifference:
-    return {
+def as_stored(found: Difference, *, is_unanswered: bool = False) -> StoredDifference:
+    stored: StoredDifference = {
         "parameter": found.parameter,
         "verified": found.verified,
         "file": found.file,
         "running": found.running,
         "kind": found.kind.value,
     }
+    if is_unanswered:
+        stored["is_unanswered"] = True
+    return stored
 
 
 def drifted(differences: Sequence[StoredDifference]) -> list[StoredDifference]:

@@ -84,7 +84,7 @@ class ClusterWatch:
                 await self._end("backend", key, self._backends.pop(key))
         for key, instance in instances.items():
             if key in self._instances:
-                self._instances[key].instance = instance
+                self._instances[key].take(instance)
             else:
                 self._instances[key] = InstanceWatch(instance, sessions_before=self._memory.sessions.get(key, 0))
         for key, backend in backends.items():

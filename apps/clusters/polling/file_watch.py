@@ -26,8 +26,8 @@ from apps.clusters.domain.parameters import catalogue
 from apps.clusters.models import ClusterEvent, InstanceConfig, PgpoolInstance, Rollout
 from apps.clusters.outside.delivery import Delivery, FileUnreadable, LiveFile, PathRefused, UnknownDelivery
 from apps.clusters.outside.delivery.side_by_side import UNFORESEEN, read_all
-from apps.clusters.polling import shown_apart
-from apps.clusters.polling.running_values import RUNNING_IS_OLD
+from apps.clusters.polling import doubts
+from apps.clusters.polling.shown_apart import Shown
 from apps.live import events
 
 logger = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ def look(*, holder: str, clock: Callable[[], datetime], deadline_s: float = DEAD
     found = _read_all(configs, deadline_s)
     instances = [config.instance for config in configs]
     verified, registered = verified_files(instances), as_registered.numbers_of(instances)
-    shown = shown_apart.shown_apart(_doubtful(configs, found, verified, now=clock()))
+    shown = doubts.shown_by_sessions(configs, found, verified, now=clock())
     for config in configs:
         stood = stands.get(config.pk)
         try:
@@ -119,51 +119,12 @@ def _read_all(configs: Sequence[InstanceConfig], deadline_s: float) -> dict[int,
     return {**found, **read_all(deliveries, deadline_s=deadline_s)}
 
 
-def _doubtful(
-    configs: Sequence[InstanceConfig],
-    found: Mapping[int, LiveFile | str],
-    verified: Mapping[int, VerifiedFile],
-    *,
-    now: datetime,
-) -> list[tuple[PgpoolInstance, set[str]]]:
-    """What differs, or did at the look before, by the one child that polling asks: others may use another value."""
-    asked = []
-    for config in configs:
-        try:
-            names = _differing(config, found[config.pk], verified.get(config.pk), now=now)
-        except Exception:
-            logger.exception("a file could not be compared: instance=%s", config.pk)
-            continue
-        if names:
-            asked.append((config.instance, names))
-    return asked
-
-
-def _differing(
-    config: InstanceConfig, found: LiveFile | str, verified: VerifiedFile | None, *, now: datetime
-) -> set[str]:
-    running = _running(config, now)
-    if isinstance(found, str) or not running:
-        return set()
-    base = verified or as_first_found(config.pk, config.first_text or found.text)
-    known = catalogue.for_version(config.instance.version)
-    differences = drift.compare(verified=base.text, file=found.text, running=running, catalogue=known)
-    names = {one.parameter for one in differences if one.is_drift}
-    return (names | {one["parameter"] for one in drift_words.drifted(config.differences)}) & running.keys()
-
-
-def _running(config: InstanceConfig, now: datetime) -> Mapping[str, str]:
-    """Empty where it was shown too long ago."""
-    is_new = config.running_at is not None and now - config.running_at < RUNNING_IS_OLD
-    return config.running if is_new else {}
-
-
 def _note(
     config: InstanceConfig,
     found: LiveFile | str,
     verified: VerifiedFile | None,
     registered: Mapping[tuple[int, str], int],
-    shown: shown_apart.Shown,
+    shown: Shown | None,
     *,
     stood: Stand | None,
     began_at: datetime,
@@ -191,15 +152,17 @@ def _changes(
     found: LiveFile | str,
     verified: VerifiedFile | None,
     registered: Mapping[tuple[int, str], int],
-    shown: shown_apart.Shown,
+    shown: Shown | None,
     *,
     now: datetime,
 ) -> dict[str, Any]:
-    """The columns of the row after this look. registered: as as_registered.numbers_of has it."""
+    """The columns of the row after this look. registered: as as_registered.numbers_of has it; shown: as
+    doubts.shown_by_sessions.
+    """
     if isinstance(found, str):
         # What differed stays, so that it is no news when the file can be read again.
         return {"looked_at": now, "state": State.UNKNOWN, "reason": found, "differences": config.differences}
-    running = _running(config, now)
+    running = doubts.running_of(config, now)
     first_text = config.first_text or (found.text if drift.is_readable(found.text) else "")
     base = verified or as_first_found(config.pk, first_text)
     fault = adoptable.fault_of(config.instance, found.text, verified=base.text)
@@ -210,7 +173,7 @@ def _changes(
         catalogue=catalogue.for_version(config.instance.version),
         shown=shown,
     )
-    stored = [drift_words.as_stored(each) for each in differences]
+    stored = [drift_words.as_stored(each, is_unanswered=shown is None) for each in differences]
     drifted = drift_words.drifted(stored)
     state = State.DRIFTED if drifted else State.IN_STEP if running else State.UNKNOWN
     return {

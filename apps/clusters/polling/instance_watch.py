@@ -44,10 +44,19 @@ class InstanceWatch:
         self._weights: dict[int, float | None] = {}
         self._addresses: dict[int, Address] = {}
         self._children_total: int | None = None
+        self._opened = dict(instance.opened)
+        self._own_apart = 0  # sessions of ours that others opened
         self.is_answering = True  # until it is seen that it is not
         self._slow_at = self._settings_at = float("-inf")
         self._raw_weights: dict[str, int] | None = None
         self._statuses: tuple[tuple[int, str, str], ...] | None = None  # empty: this pgpool tells them otherwise
+
+    def take(self, instance: WatchedInstance) -> None:
+        """Go on with what is registered now."""
+        self.instance = instance
+        new = {what: opened for what, opened in instance.opened.items() if self._opened.get(what) != opened}
+        self._own_apart += sum(opened.sessions for opened in new.values())
+        self._opened |= new
 
     async def look(self, *, pool_nodes_every_s: float, reread_settings: bool = False) -> InstanceReading:
         """The state of the pgpool now. reread_settings: its file may just have changed."""
@@ -113,7 +122,8 @@ class InstanceWatch:
     def _reading(
         self, shows: CheapShows, settings: PoolSettings | None, probe_ms: float | None, reason: str
     ) -> InstanceReading:
-        own_ended = self._fast.take_ended() + self._slow.take_ended()
+        own_ended = self._fast.take_ended() + self._slow.take_ended() + self._own_apart
+        self._own_apart = 0
         session_count = self._counter.count(shows.processes, own_ended=own_ended)
         fresh = self._take_pool_nodes()
         self._note_changes(shows)
@@ -212,6 +222,7 @@ class InstanceWatch:
 
     def _away(self, state: State, reason: str, nodes: tuple[pcp.PcpNode, ...] = ()) -> InstanceReading:
         self.is_answering = False
+        self._own_apart = 0  # none was opened here meanwhile
         self._settings_at = float("-inf")
         self._addresses = {}
         return InstanceReading(self.instance.instance_id, state, reason, pcp_nodes=nodes)

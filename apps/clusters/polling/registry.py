@@ -13,6 +13,7 @@ from apps.clusters.models import Backend, Cluster, PgpoolInstance, Rollout
 from apps.clusters.outside.backend_client import BackendAddress
 from apps.clusters.outside.pcp import PcpAddress
 from apps.clusters.outside.pgpool_client import PgpoolAddress
+from apps.clusters.polling.own_sessions import OpenedBy, opened_apart
 
 Owned = TypeVar("Owned", PgpoolInstance, Backend)
 
@@ -22,7 +23,10 @@ ROLLOUT_ECHO = dt.timedelta(seconds=30)
 
 @dataclass(frozen=True)
 class WatchedInstance:
-    """waiting: name -> value of pgpool.conf, of what pgpool uses only once it is restarted."""
+    """waiting: name -> value of pgpool.conf, of what pgpool uses only once it is restarted.
+
+    opened: who of Lifeguard looks there beside polling.
+    """
 
     instance_id: int
     name: str
@@ -31,6 +35,7 @@ class WatchedInstance:
     version: str
     shown_weights: Mapping[str, int]
     waiting: Mapping[str, str] = field(default_factory=dict)
+    opened: OpenedBy = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,13 +70,14 @@ def watched_clusters(*, shard: int, shards: int, now: dt.datetime) -> tuple[Watc
     registered = PgpoolInstance.objects.filter(cluster_id__in=keys).prefetch_related("pending_restarts")
     instances = _by_cluster(registered.order_by("name"))
     backends = _by_cluster(Backend.objects.filter(cluster_id__in=keys).order_by("node_id"))
-    rolling_out = clusters_with_rollout(keys, now=now)
+    rolling_out, opened = clusters_with_rollout(keys, now=now), opened_apart(keys)
     return tuple(
         _watched(
             cluster,
             instances.get(cluster.pk, []),
             backends.get(cluster.pk, []),
             has_rollout=cluster.pk in rolling_out,
+            opened=opened,
         )
         for cluster in clusters
     )
@@ -80,16 +86,21 @@ def watched_clusters(*, shard: int, shards: int, now: dt.datetime) -> tuple[Watc
 def watched_cluster(cluster: Cluster) -> WatchedCluster:
     """One cluster as it is registered now, for whoever asks its servers out of turn."""
     instances, backends = cluster.instances.order_by("name", "pk"), cluster.backends.order_by("node_id")
-    return _watched(cluster, instances, backends, has_rollout=False)
+    return _watched(cluster, instances, backends, has_rollout=False, opened={})
 
 
 def _watched(
-    cluster: Cluster, instances: Iterable[PgpoolInstance], backends: Iterable[Backend], *, has_rollout: bool
+    cluster: Cluster,
+    instances: Iterable[PgpoolInstance],
+    backends: Iterable[Backend],
+    *,
+    has_rollout: bool,
+    opened: Mapping[int, OpenedBy],
 ) -> WatchedCluster:
     return WatchedCluster(
         cluster_id=cluster.pk,
         organisation_id=cluster.organisation_id,
-        instances=tuple(_instance(cluster, one) for one in instances),
+        instances=tuple(_instance(cluster, one, opened.get(one.pk, {})) for one in instances),
         backends=tuple(_backend(cluster, one) for one in backends),
         has_rollout=has_rollout,
         is_statement_level=cluster.is_statement_level,
@@ -113,7 +124,7 @@ def _by_cluster(rows: Iterable[Owned]) -> dict[int, list[Owned]]:
     return found
 
 
-def _instance(cluster: Cluster, instance: PgpoolInstance) -> WatchedInstance:
+def _instance(cluster: Cluster, instance: PgpoolInstance, opened: OpenedBy) -> WatchedInstance:
     return WatchedInstance(
         instance_id=instance.pk,
         name=instance.name,
@@ -128,6 +139,7 @@ def _instance(cluster: Cluster, instance: PgpoolInstance) -> WatchedInstance:
         version=instance.version,
         shown_weights=instance.shown_weights,
         waiting={one.name: one.wanted for one in instance.pending_restarts.all()},
+        opened=opened,
     )
 
 

@@ -29,12 +29,12 @@ async def _all(asked: Sequence[tuple[PgpoolInstance, Collection[str]]]) -> dict[
     for (instance, _), one in zip(asked, found, strict=True):
         if isinstance(one, BaseException):
             logger.error("the values of several sessions were not read: instance=%s", instance.pk, exc_info=one)
-        else:
+        elif one is not None:
             shown[instance.pk] = one
     return shown
 
 
-async def _one(instance: PgpoolInstance, names: Collection[str]) -> Shown:
+async def _one(instance: PgpoolInstance, names: Collection[str]) -> Shown | None:
     cluster = instance.cluster
     address = PgpoolAddress(instance.host, instance.port, cluster.username, cluster.password, sslmode=cluster.sslmode)
     try:
@@ -44,7 +44,7 @@ async def _one(instance: PgpoolInstance, names: Collection[str]) -> Shown:
     except (PgpoolUnreachable, ShowRowError) as error:
         # What the kept session showed counts then; whether the pgpool answers is told by polling.
         logger.info("the values of several sessions could not be read: instance=%s error=%s", instance.pk, error)
-        return {}
+        return None
     sessions = reading.sessions
     return {
         name: [mask_value(name, one[name]) for one in sessions]

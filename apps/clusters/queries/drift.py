@@ -274,7 +274,15 @@ def _instance_sentence(one: _Seen, *, is_only_text: bool) -> str:
 
 
 def _difference(one: _Seen, found: StoredDifference) -> DriftDifference:
-    return {"instance": one.instance.name, **found, "meaning": drift_words.meaning(found)}
+    return {
+        "instance": one.instance.name,
+        "parameter": found["parameter"],
+        "verified": found["verified"],
+        "file": found["file"],
+        "running": found["running"],
+        "kind": found["kind"],
+        "meaning": drift_words.meaning(found),
+    }
 
 
 def drift_diffs(*, cluster: Cluster, names: Collection[str], is_revert: bool) -> list[FileDiff]:
