@@ -51,12 +51,17 @@ def has_first_weights(lab: Lab, pgpool: Pgpool) -> bool:
     return [float(row["lb_weight"]) for row in lab.pgpools.nodes(pgpool)] == [0, 0.5, 0.5]
 
 
-def wait_until(is_true: Callable[[], object], what: str, *, within_s: float = 60) -> None:
-    """Ask again and again, generously: these are real servers on a machine that may be busy."""
+def wait_until(
+    is_true: Callable[[], object], what: str, *, within_s: float = 60, told: Callable[[], object] = str
+) -> None:
+    """Ask again and again, generously: these are real servers on a machine that may be busy.
+
+    told: what is said of the matter when it does not come true.
+    """
     deadline = time.monotonic() + within_s
     while not _is_seen(is_true):
         if time.monotonic() > deadline:
-            pytest.fail(f"not within {within_s:.0f} s: {what}")
+            pytest.fail(f"not within {within_s:.0f} s: {what}. {told()}")
         time.sleep(0.2)
 
 

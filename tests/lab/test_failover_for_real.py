@@ -53,7 +53,9 @@ def test_a_standby_that_is_promoted_is_one_event_and_the_weights_follow(
         wait_until(lambda: Cluster.objects.get().primary_node_id == 0, "pg1 is known as the primary")
         wait_until(lambda: watched_by_all(cluster) == {"leader": 3, "standby": 6}, "the watchdogs agree", within_s=180)
         said = "pgpool-1 leads, and 3 of 3 pgpools are alive, of which 2"
-        wait_until(lambda: watched(cluster)["sentence"].startswith(said), "their view is told", within_s=180)
+        wait_until(
+            lambda: watched(cluster)["sentence"].startswith(said), "their view is told", told=lambda: watched(cluster)
+        )
         wait_until(
             lambda: restart_order(cluster) == ("pgpool-2", "pgpool-3", "pgpool-1"), "the leader is restarted last"
         )
