@@ -90,12 +90,17 @@ def register(page: Page, product: Product, night: Night) -> None:
     expect(page).to_have_url(f"{product.url}/o/demo/clusters/night/")
 
 
+def await_in_step(visitor: Visitor) -> None:
+    page = visitor.go("~drift/", cluster="night")
+    expect(page.locator("[data-drift]")).to_have_attribute("data-drift", "in_step")
+
+
 def test_an_edit_over_ssh_is_seen_and_adopted_or_reverted_with_two_clicks(
     restored: Product, night: Night, visit: Callable[..., Visitor]
 ) -> None:
     visitor = visit()
     register(visitor.go(), restored, night)
-    expect(visitor.go("~drift/", cluster="night").locator("[data-drift]")).to_have_attribute("data-drift", "in_step")
+    await_in_step(visitor)
 
     for way, kept in (("Adopt", "sr_check_period = 7"), ("Revert", "sr_check_period = 7")):
         old, new = ("1", "7") if way == "Adopt" else ("7", "9")
