@@ -1,9 +1,7 @@
 """Whether the reads follow a verified rollout: judged on what was counted since, and never too early."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,7 +9,7 @@ from apps.clusters.control import convergence
 from apps.clusters.domain import draws_needed, routing
 from apps.clusters.history.append import InstanceSampleRow, NodeSampleRow, append
 from apps.clusters.models import Rollout
-from tests.clusters.rollout_scene import NOW, Scene, scene
+from tests.clusters.rollout_scene import NOW, Scene
 
 pytestmark = pytest.mark.django_db
 
@@ -19,15 +17,9 @@ VERIFIED_AT = NOW
 
 
 @pytest.fixture
-def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
-
-
-@pytest.fixture
-def rollout(acme: Scene) -> Rollout:
+def rollout(pair: Scene) -> Rollout:
     """Verified, of weights 0 / 1 / 3."""
-    rollout = acme.request()
+    rollout = pair.request()
     rollout.steps.update(state="verified", is_touched=True, verified_at=VERIFIED_AT)
     Rollout.objects.filter(pk=rollout.pk).update(state="verified", finished_at=VERIFIED_AT)
     rollout.refresh_from_db()
@@ -38,9 +30,9 @@ def after(seconds: float) -> datetime:
     return VERIFIED_AT + timedelta(seconds=seconds)
 
 
-def count(acme: Scene, *, until_s: float, reads: tuple[int, int, int], sessions: int, only: str | None = None) -> None:
+def count(pair: Scene, *, until_s: float, reads: tuple[int, int, int], sessions: int, only: str | None = None) -> None:
     """Each pgpool sends these reads in so many sessions between 2 s and until_s after the rollout was verified."""
-    for instance in [each for each in acme.instances if only in {None, each.name}]:
+    for instance in [each for each in pair.instances if only in {None, each.name}]:
         for at_s, share in ((2, 0), (until_s, 1)):
             append(
                 nodes=[
@@ -55,8 +47,8 @@ def count(acme: Scene, *, until_s: float, reads: tuple[int, int, int], sessions:
             )
 
 
-def test_reads_in_the_ratio_of_the_weights_converge(acme: Scene, rollout: Rollout) -> None:
-    count(acme, until_s=60, reads=(0, 250, 750), sessions=50)
+def test_reads_in_the_ratio_of_the_weights_converge(pair: Scene, rollout: Rollout) -> None:
+    count(pair, until_s=60, reads=(0, 250, 750), sessions=50)
 
     convergence.judge_recent_rollouts(now=after(61))
 
@@ -73,8 +65,8 @@ def test_reads_in_the_ratio_of_the_weights_converge(acme: Scene, rollout: Rollou
     ]
 
 
-def test_too_few_sessions_prove_nothing_yet(acme: Scene, rollout: Rollout) -> None:
-    count(acme, until_s=60, reads=(0, 250, 750), sessions=36)  # 72 in all
+def test_too_few_sessions_prove_nothing_yet(pair: Scene, rollout: Rollout) -> None:
+    count(pair, until_s=60, reads=(0, 250, 750), sessions=36)  # 72 in all
 
     convergence.judge_recent_rollouts(now=after(61))
 
@@ -83,8 +75,8 @@ def test_too_few_sessions_prove_nothing_yet(acme: Scene, rollout: Rollout) -> No
     assert rollout.convergence["sessions"] == 72
 
 
-def test_reads_that_go_elsewhere_do_not_converge(acme: Scene, rollout: Rollout) -> None:
-    count(acme, until_s=60, reads=(0, 750, 250), sessions=200)
+def test_reads_that_go_elsewhere_do_not_converge(pair: Scene, rollout: Rollout) -> None:
+    count(pair, until_s=60, reads=(0, 750, 250), sessions=200)
 
     convergence.judge_recent_rollouts(now=after(61))
 
@@ -93,7 +85,7 @@ def test_reads_that_go_elsewhere_do_not_converge(acme: Scene, rollout: Rollout) 
     assert rollout.convergence["state"] == "off"
 
 
-def test_without_traffic_it_says_so(acme: Scene, rollout: Rollout) -> None:
+def test_without_traffic_it_says_so(pair: Scene, rollout: Rollout) -> None:
     convergence.judge_recent_rollouts(now=after(61))
 
     rollout.refresh_from_db()
@@ -108,10 +100,10 @@ def test_the_first_seconds_are_not_judged_since_polls_still_count_older_reads(ro
     assert rollout.convergence is None
 
 
-def test_reads_before_the_rollout_do_not_count(acme: Scene, rollout: Rollout) -> None:
-    for instance in acme.instances:
+def test_reads_before_the_rollout_do_not_count(pair: Scene, rollout: Rollout) -> None:
+    for instance in pair.instances:
         append(nodes=[NodeSampleRow(instance.pk, node_id, after(-60), 0, None, is_up=True) for node_id in range(3)])
-    count(acme, until_s=60, reads=(0, 250, 750), sessions=50)
+    count(pair, until_s=60, reads=(0, 250, 750), sessions=50)
 
     convergence.judge_recent_rollouts(now=after(61))
 
@@ -120,7 +112,7 @@ def test_reads_before_the_rollout_do_not_count(acme: Scene, rollout: Rollout) ->
 
 
 @pytest.mark.parametrize("state", ["failed", "rolled_back", "cancelled"])
-def test_only_verified_rollouts_are_judged(acme: Scene, rollout: Rollout, state: str) -> None:
+def test_only_verified_rollouts_are_judged(pair: Scene, rollout: Rollout, state: str) -> None:
     Rollout.objects.filter(pk=rollout.pk).update(state=state)
 
     convergence.judge_recent_rollouts(now=after(61))
@@ -136,11 +128,11 @@ def test_after_an_hour_nobody_waits_any_more(rollout: Rollout) -> None:
     assert rollout.convergence is None
 
 
-def test_a_rollout_that_a_newer_one_has_overtaken_is_not_judged(acme: Scene, rollout: Rollout) -> None:
+def test_a_rollout_that_a_newer_one_has_overtaken_is_not_judged(pair: Scene, rollout: Rollout) -> None:
     for step in rollout.steps.select_related("instance", "file"):
         assert step.instance is not None
         Path(step.instance.delivery_path).write_text(step.file.text)
-    newer = acme.request({"0": 0, "1": 1, "2": 1})
+    newer = pair.request({"0": 0, "1": 1, "2": 1})
     newer.steps.filter(position=0).update(is_touched=True)
 
     convergence.judge_recent_rollouts(now=after(61))
@@ -149,8 +141,8 @@ def test_a_rollout_that_a_newer_one_has_overtaken_is_not_judged(acme: Scene, rol
     assert rollout.convergence is None
 
 
-def test_what_converged_once_stays_so(acme: Scene, rollout: Rollout) -> None:
-    count(acme, until_s=60, reads=(0, 250, 750), sessions=50)
+def test_what_converged_once_stays_so(pair: Scene, rollout: Rollout) -> None:
+    count(pair, until_s=60, reads=(0, 250, 750), sessions=50)
     convergence.judge_recent_rollouts(now=after(61))
 
     convergence.judge(rollout=rollout, now=after(600))
@@ -160,9 +152,9 @@ def test_what_converged_once_stays_so(acme: Scene, rollout: Rollout) -> None:
     assert rollout.convergence["state"] == "follows"
 
 
-def test_every_pgpool_is_judged_on_its_own_sessions(acme: Scene, rollout: Rollout) -> None:
-    count(acme, until_s=60, reads=(0, 250, 750), sessions=80, only="pgpool-1")
-    count(acme, until_s=60, reads=(0, 24, 76), sessions=20, only="pgpool-2")
+def test_every_pgpool_is_judged_on_its_own_sessions(pair: Scene, rollout: Rollout) -> None:
+    count(pair, until_s=60, reads=(0, 250, 750), sessions=80, only="pgpool-1")
+    count(pair, until_s=60, reads=(0, 24, 76), sessions=20, only="pgpool-2")
 
     convergence.judge_recent_rollouts(now=after(61))
 
@@ -181,10 +173,10 @@ def test_every_pgpool_is_judged_on_its_own_sessions(acme: Scene, rollout: Rollou
     ]
 
 
-def test_a_pgpool_is_judged_on_until_it_follows_too(acme: Scene, rollout: Rollout) -> None:
-    count(acme, until_s=60, reads=(0, 250, 750), sessions=80, only="pgpool-1")
+def test_a_pgpool_is_judged_on_until_it_follows_too(pair: Scene, rollout: Rollout) -> None:
+    count(pair, until_s=60, reads=(0, 250, 750), sessions=80, only="pgpool-1")
     convergence.judge_recent_rollouts(now=after(61))
-    count(acme, until_s=90, reads=(0, 300, 700), sessions=90, only="pgpool-2")
+    count(pair, until_s=90, reads=(0, 300, 700), sessions=90, only="pgpool-2")
 
     convergence.judge_recent_rollouts(now=after(91))
 
@@ -199,9 +191,9 @@ def test_a_pgpool_is_judged_on_until_it_follows_too(acme: Scene, rollout: Rollou
     ]
 
 
-def test_a_pgpool_counts_from_its_own_verification(acme: Scene, rollout: Rollout) -> None:
+def test_a_pgpool_counts_from_its_own_verification(pair: Scene, rollout: Rollout) -> None:
     rollout.steps.filter(instance_name="pgpool-2").update(verified_at=after(-30))
-    count(acme, until_s=60, reads=(0, 250, 750), sessions=80)
+    count(pair, until_s=60, reads=(0, 250, 750), sessions=80)
 
     convergence.judge_recent_rollouts(now=after(61))
 
@@ -210,9 +202,9 @@ def test_a_pgpool_counts_from_its_own_verification(acme: Scene, rollout: Rollout
     assert starts == {"pgpool-1": after(3).isoformat(), "pgpool-2": after(-27).isoformat()}
 
 
-def test_a_pgpool_that_sends_its_reads_elsewhere_is_named(acme: Scene, rollout: Rollout) -> None:
-    count(acme, until_s=60, reads=(0, 250, 750), sessions=400, only="pgpool-1")
-    count(acme, until_s=60, reads=(0, 75, 25), sessions=80, only="pgpool-2")
+def test_a_pgpool_that_sends_its_reads_elsewhere_is_named(pair: Scene, rollout: Rollout) -> None:
+    count(pair, until_s=60, reads=(0, 250, 750), sessions=400, only="pgpool-1")
+    count(pair, until_s=60, reads=(0, 75, 25), sessions=80, only="pgpool-2")
 
     convergence.judge_recent_rollouts(now=after(61))
 
@@ -222,16 +214,16 @@ def test_a_pgpool_that_sends_its_reads_elsewhere_is_named(acme: Scene, rollout: 
     assert second["sentence"] == "Off: pg3 gets 50 points less than its weight."
 
 
-def test_before_the_first_read_it_says_so(acme: Scene, rollout: Rollout) -> None:
+def test_before_the_first_read_it_says_so(pair: Scene, rollout: Rollout) -> None:
     convergence.judge_recent_rollouts(now=after(5))
 
     rollout.refresh_from_db()
     assert rollout.convergence["instances"]["pgpool-1"]["sentence"] == "No reads yet. Needs about 73 more sessions."
 
 
-def test_two_ticks_at_once_judge_once(rollout: Rollout, acme: Scene) -> None:
+def test_two_ticks_at_once_judge_once(rollout: Rollout, pair: Scene) -> None:
     """The one that comes second sees what the first has stored, or leaves it alone."""
-    count(acme, until_s=60, reads=(0, 250, 750), sessions=80)
+    count(pair, until_s=60, reads=(0, 250, 750), sessions=80)
     stale = Rollout.objects.get(pk=rollout.pk)
     convergence.judge(rollout=rollout, now=after(61))
 

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.clusters.control import rollout_actions, rollout_rows
 from apps.clusters.models import BackendLatest, InstanceLatest, NodeLatest, PgpoolInstance, Rollout
 from apps.clusters.queries.rollouts import rollout_answer
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import Clock, Scene, scene
 from tests.clusters.seen_cluster import poll
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_patience")]
 
 # Round trips and cancelled reads have samples of their own.
 PLAN = {"strategy": "canary", "hold_s": 60, "guards": {"latency_factor": None, "aborted": None}}
@@ -24,12 +23,6 @@ NO_SESSIONS = (
     "pgpool-1: Pgpool-II 4.1.2 counts no sessions, which needs 4.3, and how far its shares move was not measured yet, "
     "which takes 5 min of reads"
 )
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
 
 
 @pytest.fixture

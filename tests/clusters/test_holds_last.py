@@ -1,6 +1,5 @@
 """The hold after the last pgpools: watched as the others are, before the rollout counts as verified."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -8,30 +7,18 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.clusters.control import rollout_actions, rollout_holds, rollout_rows, rollouts
+from apps.clusters.control import rollout_holds, rollouts
 from apps.clusters.models import BackendLatest, InstanceLatest, NodeLatest, PgpoolInstance, Rollout
 from apps.clusters.queries.rollouts import rollout_answer
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import OLD_WEIGHTS, Clock, Scene, scene
 from tests.clusters.seen_cluster import poll
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_patience")]
 
 WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
 GUARDS = {"latency_factor": None, "shares": False, "aborted": None}
 PLAN = {"strategy": "all_at_once", "hold_s": 60, "hold_last": True, "guards": GUARDS}
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
-
-
-@pytest.fixture
-def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
 
 
 def held(pair: Scene, clock: Clock, plan: dict[str, Any] = PLAN) -> Rollout:

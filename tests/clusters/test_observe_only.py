@@ -1,6 +1,6 @@
 """A cluster or an organisation that is observe only: nothing is delivered, nothing can be written, and pages say so."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,20 +14,14 @@ from apps.clusters.registry.instance_changes import change_instance
 from apps.clusters.registry.registration import DeliveryWanted, RegistrationRefused, register
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.registration_scene import pgpools_running
-from tests.clusters.rollout_scene import NEW_WEIGHTS, Scene, scene
+from tests.clusters.rollout_scene import NEW_WEIGHTS, Scene
 
 pytestmark = pytest.mark.django_db
 
 REST = "/api/v1/clusters/orders/observe-only/"
 
 
-@pytest.fixture
-def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
-
-
-def test_a_cluster_forgets_its_deliveries_once_that_is_confirmed(acme: Scene) -> None:
+def test_a_cluster_forgets_its_deliveries_once_that_is_confirmed(pair: Scene) -> None:
     admin = script("admin")
 
     for confirm in ({}, {"confirm": ""}, {"confirm": "billing"}):
@@ -42,25 +36,25 @@ def test_a_cluster_forgets_its_deliveries_once_that_is_confirmed(acme: Scene) ->
         "organisation": False,
         "sentence": "Orders is observe only: Lifeguard watches it and never writes to its pgpools.",
     }
-    assert {each.delivery_kind for each in acme.instances} == {"observe"}
+    assert {each.delivery_kind for each in pair.instances} == {"observe"}
     entry = AuditEntry.objects.latest("pk")
     assert (entry.action, entry.after["observe_only"]) == ("cluster.change", True)  # type: ignore[index]  # was written
     assert admin.put(REST, {"observe_only": False}).json()["observe_only"] is False
-    assert {each.delivery_kind for each in acme.instances} == {"observe"}
+    assert {each.delivery_kind for each in pair.instances} == {"observe"}
 
 
 @pytest.mark.parametrize("role", ["viewer", "operator"])
-def test_only_admins_change_it(acme: Scene, role: str) -> None:
+def test_only_admins_change_it(pair: Scene, role: str) -> None:
     assert script(role).put(REST, {"observe_only": True, "confirm": "orders"}).status_code == 403
     assert script("admin", scope="read").put(REST, {"observe_only": True, "confirm": "orders"}).status_code == 403
 
 
 @pytest.mark.parametrize("whose", ["cluster", "organisation"])
-def test_every_door_refuses_a_change(acme: Scene, whose: str) -> None:
-    done = acme.advance(acme.request())
+def test_every_door_refuses_a_change(pair: Scene, whose: str) -> None:
+    done = pair.advance(pair.request())
     address, slug = (REST, "orders") if whose == "cluster" else ("/api/v1/observe-only/", "acme")
     assert script("admin").put(address, {"observe_only": True, "confirm": slug}).status_code == 200
-    before, operator = acme.texts(), script("operator")
+    before, operator = pair.texts(), script("operator")
 
     for refused in (
         operator.put("/api/v1/clusters/orders/weights/", {"weights": NEW_WEIGHTS}),
@@ -69,10 +63,10 @@ def test_every_door_refuses_a_change(acme: Scene, whose: str) -> None:
         assert (refused.status_code, refused.json()["type"]) == (409, "urn:lifeguard:observe-only")
         assert "observe only" in refused.json()["detail"]
     assert Rollout.objects.count() == 1
-    assert acme.texts() == before
+    assert pair.texts() == before
 
 
-def test_the_pages_say_why_nothing_can_be_changed(acme: Scene) -> None:
+def test_the_pages_say_why_nothing_can_be_changed(pair: Scene) -> None:
     admin = browser("admin")
 
     wrong = admin.post("/o/acme/clusters/orders/settings/observe/", {"observe-confirm": "no"})
@@ -90,7 +84,7 @@ def test_the_pages_say_why_nothing_can_be_changed(acme: Scene) -> None:
     assert admin.post("/o/acme/writes/observe/", {"do": "change"}).status_code == 303
 
 
-def test_pages_of_what_is_observed_offer_nothing_that_cannot_be_done(acme: Scene) -> None:
+def test_pages_of_what_is_observed_offer_nothing_that_cannot_be_done(pair: Scene) -> None:
     assert script("admin").put(REST, {"observe_only": True, "confirm": "orders"}).status_code == 200
     operator = browser("operator")
 
@@ -100,23 +94,23 @@ def test_pages_of_what_is_observed_offer_nothing_that_cannot_be_done(acme: Scene
     assert "every 30 s" not in operator.get("/o/acme/clusters/orders/drift/").content.decode()
 
 
-def a_rollout(acme: Scene) -> str:
-    return f"Rollout {acme.request().pk} in orders"
+def a_rollout(pair: Scene) -> str:
+    return f"Rollout {pair.request().pk} in orders"
 
 
-def a_restart(acme: Scene) -> str:
-    return f"Restart {RollingRestart.objects.create(cluster=acme.cluster).pk} of pgpools in orders"
+def a_restart(pair: Scene) -> str:
+    return f"Restart {RollingRestart.objects.create(cluster=pair.cluster).pk} of pgpools in orders"
 
 
-def a_drain(acme: Scene) -> str:
-    operation = BackendOperation(cluster=acme.cluster, node_id=1, backend_name="pg2", kind="drain", state="waiting")
+def a_drain(pair: Scene) -> str:
+    operation = BackendOperation(cluster=pair.cluster, node_id=1, backend_name="pg2", kind="drain", state="waiting")
     operation.save()
     return "The drain of pg2 in orders"
 
 
 @pytest.mark.parametrize("begin", [a_rollout, a_restart, a_drain])
-def test_what_is_under_way_stands_against_it(acme: Scene, begin: Callable[[Scene], str]) -> None:
-    what = begin(acme)
+def test_what_is_under_way_stands_against_it(pair: Scene, begin: Callable[[Scene], str]) -> None:
+    what = begin(pair)
     admin = script("admin")
 
     for address, slug in ((REST, "orders"), ("/api/v1/observe-only/", "acme")):
@@ -128,9 +122,9 @@ def test_what_is_under_way_stands_against_it(acme: Scene, begin: Callable[[Scene
 
 
 @pytest.mark.parametrize("ended", ["done", "failed", "cancelled"])
-def test_what_has_ended_does_not(acme: Scene, ended: str) -> None:
-    a_restart(acme)
-    a_drain(acme)
+def test_what_has_ended_does_not(pair: Scene, ended: str) -> None:
+    a_restart(pair)
+    a_drain(pair)
     RollingRestart.objects.update(state=ended)
     BackendOperation.objects.update(state=ended)
 

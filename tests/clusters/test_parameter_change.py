@@ -1,27 +1,18 @@
 """Parameters by REST: validated against the whole files, rolled out with weights, read back, taken back."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from apps.clusters.control import rollout_actions, rollout_rows
 from apps.clusters.models import BackendLatest, ConfigRevision, Rollout
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, conf_text, scene
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_patience")]
 
 REST = "/api/v1/clusters/orders/parameters/"
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fake has its new values at once or never; and no lease ends but by the test."""
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
 
 
 @pytest.fixture

@@ -1,16 +1,13 @@
 """What a rollout or a revision changed is seen afterwards, by page and by REST, and no password with it."""
 
-from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.http import HttpResponse
 
 from apps.clusters.models import PgpoolInstance, RevisionFile, Rollout
 from tests.clusters.callers_at_doors import browser, script
-from tests.clusters.rollout_scene import SECRET, Scene, scene
+from tests.clusters.rollout_scene import SECRET, Scene
 from tests.clusters.test_registration_pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -20,26 +17,20 @@ REST = "/api/v1/clusters/orders/revisions/"
 OTHER_SECRET = "other-secret-of-theirs"
 
 
-@pytest.fixture
-def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
-
-
 def holds_no_secret(*answers: HttpResponse) -> bool:
     return not any(secret in each.content.decode() for secret in (SECRET, OTHER_SECRET) for each in answers)
 
 
-def change_the_secret(acme: Scene) -> None:
+def change_the_secret(pair: Scene) -> None:
     """By hand in the file of pgpool-1, after a first rollout; then taken as it is, as revision 3."""
-    Rollout.objects.filter(pk=acme.request().pk).update(state="cancelled")
-    conf = acme.confs[0]
+    Rollout.objects.filter(pk=pair.request().pk).update(state="cancelled")
+    conf = pair.confs[0]
     conf.write_text(conf.read_text().replace(SECRET, OTHER_SECRET))
-    acme.request(None, base="live")
+    pair.request(None, base="live")
 
 
-def test_the_table_of_revisions_leads_to_each(acme: Scene) -> None:
-    acme.request(note="more for pg3")
+def test_the_table_of_revisions_leads_to_each(pair: Scene) -> None:
+    pair.request(note="more for pg3")
     viewer = browser("viewer")
 
     listed = viewer.get("/o/acme/clusters/orders/history/")
@@ -54,8 +45,8 @@ def test_the_table_of_revisions_leads_to_each(acme: Scene) -> None:
     assert holds_no_secret(listed, page)
 
 
-def test_the_first_revision_is_compared_with_nothing(acme: Scene) -> None:
-    acme.request()
+def test_the_first_revision_is_compared_with_nothing(pair: Scene) -> None:
+    pair.request()
 
     page = browser("viewer").get(f"{REVISIONS}1/")
 
@@ -64,8 +55,8 @@ def test_the_first_revision_is_compared_with_nothing(acme: Scene) -> None:
     assert "No rollout carried it" in text_of(page)
 
 
-def test_a_secret_that_changed_shows_that_it_did_and_nothing_more(acme: Scene) -> None:
-    change_the_secret(acme)
+def test_a_secret_that_changed_shows_that_it_did_and_nothing_more(pair: Scene) -> None:
+    change_the_secret(pair)
 
     page = browser("viewer").get(f"{REVISIONS}3/")
 
@@ -73,8 +64,8 @@ def test_a_secret_that_changed_shows_that_it_did_and_nothing_more(acme: Scene) -
     assert holds_no_secret(page)
 
 
-def test_rest_tells_what_a_revision_changed_in_every_pgpool(acme: Scene) -> None:
-    change_the_secret(acme)
+def test_rest_tells_what_a_revision_changed_in_every_pgpool(pair: Scene) -> None:
+    change_the_secret(pair)
     reader = script("viewer", scope="read")
 
     edited, found = reader.get(f"{REST}2/"), reader.get(f"{REST}3/")
@@ -93,8 +84,8 @@ def test_rest_tells_what_a_revision_changed_in_every_pgpool(acme: Scene) -> None
     assert holds_no_secret(edited, found)
 
 
-def test_a_pgpool_that_is_gone_keeps_its_history(acme: Scene) -> None:
-    acme.request()
+def test_a_pgpool_that_is_gone_keeps_its_history(pair: Scene) -> None:
+    pair.request()
     RevisionFile.objects.filter(instance__name="pgpool-2").update(instance=None)
 
     found = script("viewer", scope="read").get(f"{REST}2/").json()
@@ -103,22 +94,22 @@ def test_a_pgpool_that_is_gone_keeps_its_history(acme: Scene) -> None:
 
 
 @pytest.mark.parametrize("number", [3, 10**12])
-def test_a_revision_that_is_not_there_is_not_found(acme: Scene, number: int) -> None:
-    acme.request()
+def test_a_revision_that_is_not_there_is_not_found(pair: Scene, number: int) -> None:
+    pair.request()
 
     assert browser("viewer").get(f"{REVISIONS}{number}/").status_code == 404
     assert script("operator", scope="read").get(f"{REST}{number}/").status_code == 404
 
 
-def test_a_revision_of_another_organisation_is_not_there(acme: Scene) -> None:
-    acme.request()
+def test_a_revision_of_another_organisation_is_not_there(pair: Scene) -> None:
+    pair.request()
 
     assert browser("admin", "rival").get("/o/rival/clusters/orders/revisions/1/").status_code == 404
     assert script("operator", organisation="rival").get(f"{REST}1/").status_code == 404
 
 
-def test_a_rollout_shows_what_it_wrote(acme: Scene) -> None:
-    rollout = acme.request()
+def test_a_rollout_shows_what_it_wrote(pair: Scene) -> None:
+    rollout = pair.request()
 
     page = browser("viewer").get(f"/o/acme/rollouts/{rollout.pk}/")
 
@@ -127,8 +118,8 @@ def test_a_rollout_shows_what_it_wrote(acme: Scene) -> None:
     assert holds_no_secret(page)
 
 
-def test_who_rolls_back_is_first_shown_what_it_writes(acme: Scene) -> None:
-    done = acme.advance(acme.request())
+def test_who_rolls_back_is_first_shown_what_it_writes(pair: Scene) -> None:
+    done = pair.advance(pair.request())
     operator = browser("operator")
 
     page = operator.get(f"/o/acme/rollouts/{done.pk}/rollback/")
@@ -140,8 +131,8 @@ def test_who_rolls_back_is_first_shown_what_it_writes(acme: Scene) -> None:
     assert browser("viewer").get(f"/o/acme/rollouts/{done.pk}/rollback/").status_code == 403
 
 
-def test_what_cannot_be_rolled_back_has_no_button_for_it(acme: Scene) -> None:
-    running = acme.request()
+def test_what_cannot_be_rolled_back_has_no_button_for_it(pair: Scene) -> None:
+    running = pair.request()
 
     page = browser("operator").get(f"/o/acme/rollouts/{running.pk}/rollback/")
 
@@ -149,8 +140,8 @@ def test_what_cannot_be_rolled_back_has_no_button_for_it(acme: Scene) -> None:
     assert "<form" not in page.content.decode().partition("<main")[2].partition("</main>")[0]
 
 
-def test_an_observed_pgpool_is_no_reason_to_hide_its_history(acme: Scene) -> None:
-    acme.request()
+def test_an_observed_pgpool_is_no_reason_to_hide_its_history(pair: Scene) -> None:
+    pair.request()
     PgpoolInstance.objects.update(delivery_kind="observe", delivery_path="", delivery_target=None)
 
     assert browser("viewer").get(f"{REVISIONS}2/").status_code == 200

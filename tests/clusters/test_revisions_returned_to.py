@@ -1,8 +1,6 @@
 """Every revision says what stands on every pgpool, the first one what was registered; and all can be gone back to."""
 
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +19,7 @@ from apps.clusters.models import Cluster, ConfigRevision, InstanceConfig, Pgpool
 from apps.clusters.polling import file_watch
 from apps.clusters.queries.revision_history import revision_answers
 from tests.clusters.callers_at_doors import browser, script
-from tests.clusters.rollout_scene import NOW, Scene, conf_text, scene
+from tests.clusters.rollout_scene import NOW, Scene, conf_text
 
 pytestmark = pytest.mark.django_db
 
@@ -35,12 +33,6 @@ def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
     monkeypatch.setattr(presence, "DEADLINE_S", 1.0)
     monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
-
-
-@pytest.fixture
-def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
 
 
 def look() -> None:

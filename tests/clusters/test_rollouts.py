@@ -13,16 +13,9 @@ from apps.clusters.outside import read_back
 from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, SECRET, Clock, Scene, conf_text, scene
 from tests.fake_pgpool import Mode
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_patience")]
 
 WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fake has its new values at once or never; and no lease ends but by the test."""
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
 
 
 @pytest.fixture
@@ -36,12 +29,6 @@ def short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
     with scene(tmp_path, settings, pgpools=3) as found:
-        yield found
-
-
-@pytest.fixture
-def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
         yield found
 
 

@@ -1,37 +1,24 @@
 """What pollers store during the hold of a rollout lets it go on, halts it, or pauses it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from apps.clusters.control import rollout_actions, rollout_guards, rollout_holds, rollout_rows, rollouts
+from apps.clusters.control import rollout_guards, rollout_holds, rollouts
 from apps.clusters.history.append import BackendSampleRow, InstanceSampleRow, append
 from apps.clusters.models import BackendLatest, ClusterEvent, InstanceLatest, NodeLatest, Rollout, RolloutLog
-from tests.clusters.rollout_scene import OLD_WEIGHTS, Clock, Scene, scene
+from tests.clusters.rollout_scene import OLD_WEIGHTS, Clock, Scene
 from tests.clusters.seen_cluster import poll
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_patience")]
 
 WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
 # Shares, round trips and cancelled reads have samples of their own, and tables of cases in the domain.
 LOST = "Bad by the guard on what is lost: pgpool-2 was lost since."
 GUARDS = {"latency_factor": None, "shares": False, "aborted": None}
 PLAN = {"strategy": "canary", "hold_s": 60, "guards": GUARDS}
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
-
-
-@pytest.fixture
-def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
 
 
 def held(pair: Scene, clock: Clock, plan: dict[str, Any] = PLAN) -> Rollout:

@@ -1,10 +1,8 @@
 """Rollouts whose worker dies, stands still or is overtaken: the rows tell another how to go on."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.http import Http404
@@ -13,25 +11,12 @@ from django.utils import timezone
 from apps.clusters.control import rollout_actions, rollout_rows, rollouts
 from apps.clusters.control.rollout_actions import ActionFailed
 from apps.clusters.models import Rollout, RolloutLog, RolloutStep
-from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, Clock, Killed, Scene, conf_text, scene
+from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, Clock, Killed, Scene, conf_text
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_patience")]
 
 WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
 NEW_TEXT = conf_text(weights=("0", "1", "3"))
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fake has its new values at once or never; and no lease ends but by the test."""
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
-
-
-@pytest.fixture
-def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
 
 
 def forget_lease(rollout: Rollout) -> None:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from apps.accounts.models import AuditEntry
-from apps.clusters.control import rollout_actions, rollout_holds, rollout_rows, rollouts
+from apps.clusters.control import rollout_holds, rollout_rows, rollouts
 from apps.clusters.models import ClusterEvent, RevisionFile
 from apps.clusters.outside.delivery import LocalFile
 from apps.clusters.queries.rollouts import rollout_answer
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, Clock, Scene, scene
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_patience")]
 
 # Nothing is polled here: there is nothing that a guard could see.
 UNGUARDED = {
@@ -24,12 +24,6 @@ UNGUARDED = {
 }  # fmt: skip
 CANARY = {"strategy": "canary", "canary": "pgpool-2", "hold_s": 60, "guards": UNGUARDED}
 WANTED = {0: 0.0, 1: 1.0, 2: 3.0}
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
 
 
 @pytest.fixture

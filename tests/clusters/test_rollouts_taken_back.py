@@ -1,39 +1,25 @@
 """Rollouts that somebody stops or takes back: every touched pgpool uses its old file again."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from apps.accounts.models import AuditEntry
-from apps.clusters.control import rollout_actions, rollout_rows, rollouts, weight_change
+from apps.clusters.control import rollouts, weight_change
 from apps.clusters.control.rollouts import RolloutRefused
 from apps.clusters.control.verified_files import verified_files
 from apps.clusters.models import Rollout
 from apps.clusters.queries.rollouts import rollout_answer
 from tests.clusters.rollout_scene import NOW, OLD_WEIGHTS, Clock, Scene, conf_text, scene
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fake has its new values at once or never; and no lease ends but by the test."""
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_patience")]
 
 
 @pytest.fixture
 def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
     with scene(tmp_path, settings, pgpools=3) as found:
-        yield found
-
-
-@pytest.fixture
-def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
         yield found
 
 

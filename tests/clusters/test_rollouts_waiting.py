@@ -1,6 +1,5 @@
 """A step that waits for somebody else: no try is counted, nothing halts, and it goes on when it can."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ from apps.clusters.domain.not_yet import NotYet
 from apps.clusters.models import Rollout, RolloutLog
 from apps.clusters.outside.delivery import LocalFile
 from apps.clusters.queries.rollouts import rollout_answer
-from tests.clusters.rollout_scene import NOW, Clock, Scene, conf_text, scene
+from tests.clusters.rollout_scene import NOW, Clock, Scene, conf_text
 
 pytestmark = pytest.mark.django_db
 
@@ -21,12 +20,6 @@ REASON = "Waiting for somebody to write the file."
 @pytest.fixture(autouse=True)
 def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-
-
-@pytest.fixture
-def pair(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
 
 
 @pytest.fixture

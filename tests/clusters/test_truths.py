@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.db import IntegrityError, transaction
 
-from apps.clusters.control import rollout_actions, rollout_rows
 from apps.clusters.models import PendingRestart, Rollout, RolloutStep
 from apps.clusters.polling import store
 from apps.clusters.polling.instance_watch import InstanceWatch
@@ -19,14 +18,7 @@ from apps.clusters.queries.rollouts import rollout_answer
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import NOW, SECRET, Scene, conf_text, scene
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fake has its new values at once or never; and no lease ends but by the test."""
-    monkeypatch.setattr(rollout_actions, "READ_BACK_PATIENCE_S", 0.05)
-    monkeypatch.setattr(rollout_rows, "LEASE", timedelta(hours=1))
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_patience")]
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 """The pages of weights and rollouts: one request per permission and per outcome."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.http import HttpResponse
@@ -12,7 +9,7 @@ from django.utils import timezone
 
 from apps.clusters.models import ConfigRevision, InstanceLatest, PgpoolInstance, Rollout
 from tests.clusters.callers_at_doors import browser
-from tests.clusters.rollout_scene import NOW, SECRET, Scene, scene
+from tests.clusters.rollout_scene import NOW, SECRET, Scene
 from tests.clusters.seen_cluster import poll
 from tests.clusters.test_registration_pages import text_of
 
@@ -22,17 +19,11 @@ PAGE = "/o/acme/clusters/orders/weights/"
 QUARTERS = {"weight_0": "0", "weight_1": "25", "weight_2": "75"}
 
 
-@pytest.fixture
-def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
-
-
 def leads_to(answer: HttpResponse, rollout: Rollout) -> bool:
     return (answer.status_code, answer.headers.get("Location")) == (303, f"/o/acme/rollouts/{rollout.pk}/")
 
 
-def test_a_viewer_sees_the_weights_and_why_they_cannot_be_changed(acme: Scene) -> None:
+def test_a_viewer_sees_the_weights_and_why_they_cannot_be_changed(pair: Scene) -> None:
     answer = browser("viewer").get(PAGE)
 
     assert answer.status_code == 200
@@ -43,15 +34,15 @@ def test_a_viewer_sees_the_weights_and_why_they_cannot_be_changed(acme: Scene) -
 
 
 @pytest.mark.parametrize("path", ["", "preview/"])
-def test_a_viewer_can_neither_preview_nor_start(acme: Scene, path: str) -> None:
+def test_a_viewer_can_neither_preview_nor_start(pair: Scene, path: str) -> None:
     assert browser("viewer").post(PAGE + path, QUARTERS).status_code == 403
 
     assert not Rollout.objects.exists()
 
 
-def test_a_cluster_of_another_organisation_is_not_there(acme: Scene) -> None:
+def test_a_cluster_of_another_organisation_is_not_there(pair: Scene) -> None:
     stranger = browser("admin", "rival")
-    rollout = acme.request()
+    rollout = pair.request()
 
     assert stranger.get("/o/rival/clusters/orders/weights/").status_code == 404
     assert stranger.post(PAGE, QUARTERS).status_code == 404
@@ -60,7 +51,7 @@ def test_a_cluster_of_another_organisation_is_not_there(acme: Scene) -> None:
     assert not rollout.is_cancel_requested
 
 
-def test_the_preview_shows_the_lines_of_every_file_and_no_password(acme: Scene) -> None:
+def test_the_preview_shows_the_lines_of_every_file_and_no_password(pair: Scene) -> None:
     answer = browser("operator").post(PAGE + "preview/", QUARTERS)
 
     text = text_of(answer)
@@ -71,7 +62,7 @@ def test_the_preview_shows_the_lines_of_every_file_and_no_password(acme: Scene) 
     assert not ConfigRevision.objects.exists()
 
 
-def test_percents_start_a_rollout_of_the_smallest_integers(acme: Scene) -> None:
+def test_percents_start_a_rollout_of_the_smallest_integers(pair: Scene) -> None:
     answer = browser("operator").post(PAGE, {**QUARTERS, "note": "pg3 has the bigger cache"})
 
     rollout = Rollout.objects.get()
@@ -89,7 +80,7 @@ def test_percents_start_a_rollout_of_the_smallest_integers(acme: Scene) -> None:
         ({"weight_7": "1"}, "is not one of the backends 0, 1, 2."),
     ],
 )
-def test_weights_that_make_no_sense_come_back_with_the_reason(acme: Scene, typed: dict[str, str], said: str) -> None:
+def test_weights_that_make_no_sense_come_back_with_the_reason(pair: Scene, typed: dict[str, str], said: str) -> None:
     answer = browser("operator").post(PAGE, QUARTERS | typed)
 
     assert answer.status_code == 422
@@ -105,7 +96,7 @@ def test_weights_that_make_no_sense_come_back_with_the_reason(acme: Scene, typed
     ],
 )
 def test_a_note_too_long_and_an_unknown_base_are_refused_as_by_rest(
-    acme: Scene, typed: dict[str, str], said: str
+    pair: Scene, typed: dict[str, str], said: str
 ) -> None:
     answer = browser("operator").post(PAGE, QUARTERS | typed)
 
@@ -114,8 +105,8 @@ def test_a_note_too_long_and_an_unknown_base_are_refused_as_by_rest(
     assert not Rollout.objects.exists()
 
 
-def test_a_file_edited_by_hand_is_shown_and_taken_on_request(acme: Scene) -> None:
-    acme.edit_by_hand()
+def test_a_file_edited_by_hand_is_shown_and_taken_on_request(pair: Scene) -> None:
+    pair.edit_by_hand()
     operator = browser("operator")
 
     refused = operator.post(PAGE, QUARTERS)
@@ -126,7 +117,7 @@ def test_a_file_edited_by_hand_is_shown_and_taken_on_request(acme: Scene) -> Non
     assert leads_to(taken, Rollout.objects.latest("pk"))
 
 
-def test_an_observed_pgpool_is_never_written(acme: Scene) -> None:
+def test_an_observed_pgpool_is_never_written(pair: Scene) -> None:
     PgpoolInstance.objects.filter(name="pgpool-2").update(
         delivery_kind="observe", delivery_path="", delivery_target=None
     )
@@ -137,7 +128,7 @@ def test_an_observed_pgpool_is_never_written(acme: Scene) -> None:
     assert "pgpool-2: registered as observe only" in text_of(answer)
 
 
-def test_a_cluster_that_is_only_observed_is_not_offered_a_change(acme: Scene) -> None:
+def test_a_cluster_that_is_only_observed_is_not_offered_a_change(pair: Scene) -> None:
     operator = browser("operator")
     offered = text_of(operator.get("/o/acme/clusters/orders/"))
     PgpoolInstance.objects.filter(name="pgpool-2").update(
@@ -155,9 +146,9 @@ def test_a_cluster_that_is_only_observed_is_not_offered_a_change(acme: Scene) ->
         assert contradiction not in page
 
 
-def test_a_change_that_nothing_blocks_says_so(acme: Scene) -> None:
+def test_a_change_that_nothing_blocks_says_so(pair: Scene) -> None:
     now = timezone.now()
-    poll(acme.cluster, seen_at=now + timedelta(hours=1), since=now)
+    poll(pair.cluster, seen_at=now + timedelta(hours=1), since=now)
 
     page = text_of(browser("operator").get(PAGE))
 
@@ -168,10 +159,10 @@ def test_a_change_that_nothing_blocks_says_so(acme: Scene) -> None:
 
 @pytest.mark.parametrize(("state", "said"), [("unreachable", "does not answer"), ("hanging", "hangs")])
 def test_a_pgpool_that_does_not_answer_is_named_before_anything_is_rolled_out(
-    acme: Scene, state: str, said: str
+    pair: Scene, state: str, said: str
 ) -> None:
     now = timezone.now()
-    poll(acme.cluster, seen_at=now + timedelta(hours=1), since=now)
+    poll(pair.cluster, seen_at=now + timedelta(hours=1), since=now)
     InstanceLatest.objects.filter(instance__name="pgpool-2").update(
         state=state, reason="connection refused.", state_since=NOW
     )
@@ -189,10 +180,10 @@ def test_a_pgpool_that_does_not_answer_is_named_before_anything_is_rolled_out(
     assert "Nothing is rolled out without it, unless" not in reversion
 
 
-def test_a_way_back_says_what_becomes_of_a_pgpool_that_does_not_answer(acme: Scene) -> None:
-    rollout = acme.advance(acme.request())
+def test_a_way_back_says_what_becomes_of_a_pgpool_that_does_not_answer(pair: Scene) -> None:
+    rollout = pair.advance(pair.request())
     now = timezone.now()
-    poll(acme.cluster, seen_at=now, since=now)
+    poll(pair.cluster, seen_at=now, since=now)
     InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="unreachable", state_since=NOW)
 
     page = text_of(browser("operator").get(f"/o/acme/rollouts/{rollout.pk}/rollback/"))
@@ -200,8 +191,8 @@ def test_a_way_back_says_what_becomes_of_a_pgpool_that_does_not_answer(acme: Sce
     assert "pgpool-2 does not answer since 2026-03-01 12:00 UTC. It fails there, and the others go on, unless" in page
 
 
-def test_a_second_start_leads_to_the_rollout_that_is_running(acme: Scene) -> None:
-    running = acme.request()
+def test_a_second_start_leads_to_the_rollout_that_is_running(pair: Scene) -> None:
+    running = pair.request()
 
     answer = browser("operator").post(PAGE, QUARTERS)
 
@@ -209,8 +200,8 @@ def test_a_second_start_leads_to_the_rollout_that_is_running(acme: Scene) -> Non
     assert Rollout.objects.count() == 1
 
 
-def test_bad_weights_are_told_while_a_rollout_is_running_too(acme: Scene) -> None:
-    acme.request()
+def test_bad_weights_are_told_while_a_rollout_is_running_too(pair: Scene) -> None:
+    pair.request()
 
     answer = browser("operator").post(PAGE, QUARTERS | {"weight_1": "0", "weight_2": "0"})
 
@@ -218,8 +209,8 @@ def test_bad_weights_are_told_while_a_rollout_is_running_too(acme: Scene) -> Non
     assert "is not a set with at least one weight above 0." in unescape(text_of(answer))
 
 
-def test_a_rollout_is_shown_with_its_steps_and_its_way_back(acme: Scene) -> None:
-    rollout = acme.request(note="more for pg3")
+def test_a_rollout_is_shown_with_its_steps_and_its_way_back(pair: Scene) -> None:
+    rollout = pair.request(note="more for pg3")
     viewer = browser("viewer")
 
     for path in (f"rollouts/{rollout.pk}/", f"rollouts/{rollout.pk}/now/", "rollouts/", "clusters/orders/history/"):
@@ -230,14 +221,14 @@ def test_a_rollout_is_shown_with_its_steps_and_its_way_back(acme: Scene) -> None
 
 
 @pytest.mark.parametrize("action", ["cancel", "rollback"])
-def test_a_viewer_can_take_nothing_back(acme: Scene, action: str) -> None:
-    rollout = acme.request()
+def test_a_viewer_can_take_nothing_back(pair: Scene, action: str) -> None:
+    rollout = pair.request()
 
     assert browser("viewer").post(f"/o/acme/rollouts/{rollout.pk}/{action}/").status_code == 403
 
 
-def test_an_operator_cancels_and_is_told_when_there_is_nothing_to_roll_back(acme: Scene) -> None:
-    rollout = acme.request()
+def test_an_operator_cancels_and_is_told_when_there_is_nothing_to_roll_back(pair: Scene) -> None:
+    rollout = pair.request()
     operator = browser("operator")
     address = f"/o/acme/rollouts/{rollout.pk}/"
 
@@ -249,10 +240,10 @@ def test_an_operator_cancels_and_is_told_when_there_is_nothing_to_roll_back(acme
     assert "is still running" in text_of(told)
 
 
-def test_a_pgpool_that_turns_lifeguard_away_is_named_and_nobody_is_told_that_it_may_owe(acme: Scene) -> None:
-    rollout = acme.advance(acme.request())
+def test_a_pgpool_that_turns_lifeguard_away_is_named_and_nobody_is_told_that_it_may_owe(pair: Scene) -> None:
+    rollout = pair.advance(pair.request())
     now = timezone.now()
-    poll(acme.cluster, seen_at=now + timedelta(hours=1), since=now)
+    poll(pair.cluster, seen_at=now + timedelta(hours=1), since=now)
     InstanceLatest.objects.filter(instance__name="pgpool-2").update(
         state="refused", reason="the password was not accepted", state_since=NOW
     )

@@ -1,14 +1,10 @@
 """Weights and rollouts by REST: one request per permission and per outcome."""
 
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from apps.clusters.models import ConfigRevision, InstanceLatest, Rollout
 from tests.clusters.callers_at_doors import script
-from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene, scene
+from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, SECRET, Scene
 from tests.clusters.seen_cluster import poll
 
 pytestmark = pytest.mark.django_db
@@ -20,13 +16,7 @@ EITHER_PREVIEW = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture
-def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
-
-
-def test_put_answers_202_with_the_rollout(acme: Scene) -> None:
+def test_put_answers_202_with_the_rollout(pair: Scene) -> None:
     answer = script("operator").put(REST, {"weights": NEW_WEIGHTS, "note": "more for pg3"})
 
     rollout = Rollout.objects.get()
@@ -46,15 +36,15 @@ def test_put_answers_202_with_the_rollout(acme: Scene) -> None:
 
 
 @pytest.mark.parametrize(("role", "scope"), [("viewer", "write"), ("operator", "read")])
-def test_who_may_not_write_is_refused(acme: Scene, role: str, scope: str) -> None:
+def test_who_may_not_write_is_refused(pair: Scene, role: str, scope: str) -> None:
     answer = script(role, scope=scope).put(REST, {"weights": NEW_WEIGHTS})
 
     assert (answer.status_code, answer.headers["Content-Type"]) == (403, "application/problem+json")
     assert not Rollout.objects.exists()
 
 
-def test_a_cluster_of_another_organisation_is_404_by_rest(acme: Scene) -> None:
-    rollout = acme.request()
+def test_a_cluster_of_another_organisation_is_404_by_rest(pair: Scene) -> None:
+    rollout = pair.request()
     stranger = script("admin", organisation="rival")
 
     assert stranger.put(REST, {"weights": NEW_WEIGHTS}).status_code == 404
@@ -84,7 +74,7 @@ def test_a_cluster_of_another_organisation_is_404_by_rest(acme: Scene) -> None:
         ({}, "weights"),
     ],
 )
-def test_bad_weights_are_refused_by_field(acme: Scene, body: dict[str, object], field: str) -> None:
+def test_bad_weights_are_refused_by_field(pair: Scene, body: dict[str, object], field: str) -> None:
     answer = script("operator").put(REST, body)
 
     assert answer.status_code == 400
@@ -93,9 +83,9 @@ def test_bad_weights_are_refused_by_field(acme: Scene, body: dict[str, object], 
 
 
 @EITHER_PREVIEW
-def test_a_preview_names_who_did_not_answer(acme: Scene, address: str, wanted: dict[str, object]) -> None:
+def test_a_preview_names_who_did_not_answer(pair: Scene, address: str, wanted: dict[str, object]) -> None:
     operator, preview = script("operator"), f"/api/v1/clusters/orders/{address}/preview/"
-    poll(acme.cluster)
+    poll(pair.cluster)
     assert operator.post(preview, wanted, content_type="application/json").json()["unanswered"] == []
 
     InstanceLatest.objects.filter(instance__name="pgpool-2").update(state="unreachable", state_since=NOW, reason="")
@@ -112,7 +102,7 @@ def test_a_preview_names_who_did_not_answer(acme: Scene, address: str, wanted: d
 
 
 @EITHER_PREVIEW
-def test_a_preview_refuses_the_plan_that_the_change_would(acme: Scene, address: str, wanted: dict[str, object]) -> None:
+def test_a_preview_refuses_the_plan_that_the_change_would(pair: Scene, address: str, wanted: dict[str, object]) -> None:
     operator, preview = script("operator"), f"/api/v1/clusters/orders/{address}/preview/"
 
     refused = operator.post(preview, {**wanted, "plan": {"hold_s": -1}}, content_type="application/json")
@@ -124,7 +114,7 @@ def test_a_preview_refuses_the_plan_that_the_change_would(acme: Scene, address: 
 
 
 @pytest.mark.parametrize("figure", ["NaN", "Infinity", "-Infinity", "1e400"])
-def test_what_is_no_finite_number_is_refused(acme: Scene, figure: str) -> None:
+def test_what_is_no_finite_number_is_refused(pair: Scene, figure: str) -> None:
     body = f'{{"weights": {{"0": 0, "1": 1, "2": {figure}}}}}'
 
     answer = script("operator").put(REST, body, content_type="application/json")
@@ -134,7 +124,7 @@ def test_what_is_no_finite_number_is_refused(acme: Scene, figure: str) -> None:
 
 
 @pytest.mark.parametrize("body", [[], ["weights"], "weights", 3])
-def test_a_body_that_is_no_object_is_told_what_it_must_be(acme: Scene, body: object) -> None:
+def test_a_body_that_is_no_object_is_told_what_it_must_be(pair: Scene, body: object) -> None:
     answer = script("operator").put(REST, body)
 
     [error] = answer.json()["errors"]
@@ -142,8 +132,8 @@ def test_a_body_that_is_no_object_is_told_what_it_must_be(acme: Scene, body: obj
     assert error["reason"] == "must be a JSON object, {…}, with these fields: weights, per_instance, note, base, plan"
 
 
-def test_a_file_edited_by_hand_is_a_conflict_that_lists_the_difference(acme: Scene) -> None:
-    acme.edit_by_hand()
+def test_a_file_edited_by_hand_is_a_conflict_that_lists_the_difference(pair: Scene) -> None:
+    pair.edit_by_hand()
 
     answer = script("operator").put(REST, {"weights": NEW_WEIGHTS})
 
@@ -153,8 +143,8 @@ def test_a_file_edited_by_hand_is_a_conflict_that_lists_the_difference(acme: Sce
     ]
 
 
-def test_a_second_request_is_a_conflict_that_names_the_first(acme: Scene) -> None:
-    running = acme.request()
+def test_a_second_request_is_a_conflict_that_names_the_first(pair: Scene) -> None:
+    running = pair.request()
 
     answer = script("operator").put(REST, {"weights": NEW_WEIGHTS})
 
@@ -162,16 +152,16 @@ def test_a_second_request_is_a_conflict_that_names_the_first(acme: Scene) -> Non
     assert answer.json()["rollout"] == running.pk
 
 
-def test_bad_weights_are_refused_by_field_while_a_rollout_is_running_too(acme: Scene) -> None:
-    acme.request()
+def test_bad_weights_are_refused_by_field_while_a_rollout_is_running_too(pair: Scene) -> None:
+    pair.request()
 
     answer = script("operator").put(REST, {"weights": NEW_WEIGHTS | {"2": -1}})
 
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "weights.2")
 
 
-def test_rolling_back_what_was_verified_is_a_rollout_of_its_own(acme: Scene) -> None:
-    done = acme.advance(acme.request())
+def test_rolling_back_what_was_verified_is_a_rollout_of_its_own(pair: Scene) -> None:
+    done = pair.advance(pair.request())
     assert done.state == "verified"
 
     answer = script("operator").post(f"/api/v1/rollouts/{done.pk}/rollback/")
@@ -181,16 +171,16 @@ def test_rolling_back_what_was_verified_is_a_rollout_of_its_own(acme: Scene) -> 
     assert answer.json()["weights_after"]["pgpool-1"] == {"0": 0, "1": 1, "2": 1}
 
 
-def test_what_has_ended_cannot_be_cancelled(acme: Scene) -> None:
-    done = acme.advance(acme.request())
+def test_what_has_ended_cannot_be_cancelled(pair: Scene) -> None:
+    done = pair.advance(pair.request())
 
     answer = script("operator").post(f"/api/v1/rollouts/{done.pk}/cancel/")
 
     assert (answer.status_code, answer.json()["type"]) == (409, "urn:lifeguard:rollout-refused")
 
 
-def test_the_lists_hold_no_secret(acme: Scene) -> None:
-    acme.request()
+def test_the_lists_hold_no_secret(pair: Scene) -> None:
+    pair.request()
     viewer = script("viewer", scope="read")
 
     for path in ("weights/", "revisions/", "rollouts/"):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -15,17 +14,11 @@ from apps.accounts.models import AuditEntry, Organisation
 from apps.clusters.control import rollout_holds, rollouts, writes, writes_switch
 from apps.clusters.models import ClusterEvent, Rollout, WritesSwitch
 from tests.clusters.callers_at_doors import browser, member, script
-from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, Clock, Scene, conf_text, scene
+from tests.clusters.rollout_scene import NEW_WEIGHTS, NOW, Clock, Scene, conf_text
 
 pytestmark = pytest.mark.django_db
 
 REST = "/api/v1/writes-allowed/"
-
-
-@pytest.fixture
-def acme(db: None, tmp_path: Path, settings: Any) -> Iterator[Scene]:
-    with scene(tmp_path, settings, pgpools=2) as found:
-        yield found
 
 
 @contextmanager
@@ -38,56 +31,56 @@ def another_worker_writes(owner: int) -> Iterator[psycopg.Connection[Any]]:
         yield session
 
 
-def test_a_rollout_under_way_waits_and_goes_on_afterwards(acme: Scene) -> None:
-    rollout = acme.request()
-    writes_switch.stop(caller=acme.caller, reason="storage", now=NOW)
+def test_a_rollout_under_way_waits_and_goes_on_afterwards(pair: Scene) -> None:
+    rollout = pair.request()
+    writes_switch.stop(caller=pair.caller, reason="storage", now=NOW)
 
-    acme.advance(rollout)
-    assert (rollout.state, acme.texts()) == ("pending", [conf_text()] * 2)
+    pair.advance(rollout)
+    assert (rollout.state, pair.texts()) == ("pending", [conf_text()] * 2)
     assert list(rollout.steps.values_list("attempts", "is_touched").distinct()) == [(0, False)]
 
     writes_switch.allow(caller=member("admin"), reason="", now=NOW)
-    assert acme.advance(rollout).state == "verified"
+    assert pair.advance(rollout).state == "verified"
 
 
-def test_what_is_begun_is_read_back_and_nothing_more_is_written(acme: Scene) -> None:
+def test_what_is_begun_is_read_back_and_nothing_more_is_written(pair: Scene) -> None:
     def stop_after_the_first_reload(look: int) -> None:
         if rollout.steps.filter(state="reloaded").exists():
-            writes_switch.stop(caller=acme.caller, reason="", now=NOW)
+            writes_switch.stop(caller=pair.caller, reason="", now=NOW)
 
-    rollout = acme.request()
-    acme.advance(rollout, clock=Clock(when_looked=stop_after_the_first_reload))
+    rollout = pair.request()
+    pair.advance(rollout, clock=Clock(when_looked=stop_after_the_first_reload))
 
-    assert (rollout.state, acme.states(rollout)) == ("running", ["verified", "pending"])
-    assert acme.texts()[1] == conf_text()
+    assert (rollout.state, pair.states(rollout)) == ("running", ["verified", "pending"])
+    assert pair.texts()[1] == conf_text()
     viewer, address = script("viewer"), f"/api/v1/rollouts/{rollout.pk}/"
     body = viewer.get(address).json()
     assert body["sentence"] == "Waiting. All writes were stopped by Ann. It goes on when they are allowed again."
     assert not any(step["is_current"] for step in body["steps"])
 
-    rollout_holds.pause(caller=acme.caller, rollout=rollout, now=NOW)
+    rollout_holds.pause(caller=pair.caller, rollout=rollout, now=NOW)
     paused = viewer.get(address).json()["sentence"]
     assert paused.endswith(" It is paused as well: resume it when they are allowed again.")
-    rollouts.cancel(caller=acme.caller, rollout=rollout, now=NOW)
+    rollouts.cancel(caller=pair.caller, rollout=rollout, now=NOW)
     cancelled = viewer.get(address).json()["sentence"]
     assert cancelled.endswith(" Touched pgpools get their old file back when they are allowed again.")
 
 
-def test_an_old_file_is_put_back_only_when_writes_are_allowed(acme: Scene) -> None:
-    rollout = acme.request()
-    acme.confs[1].write_text("listen_addresses = '*'\n")
-    writes_switch.stop(caller=acme.caller, reason="", now=NOW)
+def test_an_old_file_is_put_back_only_when_writes_are_allowed(pair: Scene) -> None:
+    rollout = pair.request()
+    pair.confs[1].write_text("listen_addresses = '*'\n")
+    writes_switch.stop(caller=pair.caller, reason="", now=NOW)
     Rollout.objects.filter(pk=rollout.pk).update(state="running", is_halting=True)
     rollout.steps.filter(position=0).update(state="written", is_touched=True)
     rollout.refresh_from_db()
 
-    assert acme.advance(rollout).state == "running"
-    assert acme.states(rollout)[0] == "written"
+    assert pair.advance(rollout).state == "running"
+    assert pair.states(rollout)[0] == "written"
 
 
 @pytest.mark.parametrize("scope", ["organisation", "installation"])
-def test_new_changes_are_refused_by_rest_and_on_the_page(acme: Scene, scope: str) -> None:
-    organisation = acme.cluster.organisation if scope == "organisation" else None
+def test_new_changes_are_refused_by_rest_and_on_the_page(pair: Scene, scope: str) -> None:
+    organisation = pair.cluster.organisation if scope == "organisation" else None
     writes_switch.stop_by_command(organisation=organisation, reason="night shift", now=NOW)
 
     refused = script("operator").put("/api/v1/clusters/orders/weights/", {"weights": NEW_WEIGHTS})
@@ -99,10 +92,10 @@ def test_new_changes_are_refused_by_rest_and_on_the_page(acme: Scene, scope: str
     assert not Rollout.objects.exists()
 
 
-def test_a_rollback_is_refused_and_a_cancel_is_noted(acme: Scene) -> None:
-    done = acme.advance(acme.request())
-    waiting = acme.request({"0": 0, "1": 1, "2": 1})
-    writes_switch.stop(caller=acme.caller, reason="", now=NOW)
+def test_a_rollback_is_refused_and_a_cancel_is_noted(pair: Scene) -> None:
+    done = pair.advance(pair.request())
+    waiting = pair.request({"0": 0, "1": 1, "2": 1})
+    writes_switch.stop(caller=pair.caller, reason="", now=NOW)
     caller = script("operator")
 
     assert caller.post(f"/api/v1/rollouts/{waiting.pk}/cancel/").status_code == 202
@@ -111,37 +104,37 @@ def test_a_rollback_is_refused_and_a_cancel_is_noted(acme: Scene) -> None:
     assert (refused.status_code, refused.json()["type"]) == (409, "urn:lifeguard:writes-stopped")
 
 
-def test_another_organisation_writes_on(acme: Scene) -> None:
+def test_another_organisation_writes_on(pair: Scene) -> None:
     other = Organisation.objects.create(slug="rival", name="Rival")
     writes_switch.stop_by_command(organisation=other, reason="", now=NOW)
 
-    assert acme.advance(acme.request()).state == "verified"
+    assert pair.advance(pair.request()).state == "verified"
 
 
-def test_stopping_says_how_many_writes_are_still_finishing(acme: Scene) -> None:
-    organisation = acme.cluster.organisation_id
+def test_stopping_says_how_many_writes_are_still_finishing(pair: Scene) -> None:
+    organisation = pair.cluster.organisation_id
 
     with another_worker_writes(organisation):
-        left = writes_switch.stop(caller=acme.caller, reason="", now=NOW, patience_s=0.05)
+        left = writes_switch.stop(caller=pair.caller, reason="", now=NOW, patience_s=0.05)
         assert left == 1
         assert WritesSwitch.objects.get().is_stopped
     assert writes_switch.still_finishing(organisation, patience_s=5) == 0
 
 
-def test_the_installation_waits_for_writes_of_every_organisation(acme: Scene) -> None:
+def test_the_installation_waits_for_writes_of_every_organisation(pair: Scene) -> None:
     with another_worker_writes(writes.INSTALLATION):
         assert writes_switch.stop_by_command(organisation=None, reason="", now=NOW, patience_s=0.05) == 1
 
 
-def test_a_worker_that_was_killed_holds_nothing_up(acme: Scene) -> None:
-    organisation = acme.cluster.organisation_id
+def test_a_worker_that_was_killed_holds_nothing_up(pair: Scene) -> None:
+    organisation = pair.cluster.organisation_id
 
     with another_worker_writes(organisation) as session, connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s)", [session.info.backend_pid])
         assert writes_switch.still_finishing(organisation, patience_s=5) == 0
 
 
-def test_it_is_used_and_read_by_rest(acme: Scene) -> None:
+def test_it_is_used_and_read_by_rest(pair: Scene) -> None:
     operator, admin = script("operator"), script("admin")
 
     stopped = operator.put(REST, {"allowed": False, "reason": "storage"}).json()
@@ -171,7 +164,7 @@ def test_it_is_used_and_read_by_rest(acme: Scene) -> None:
         ({"allowed": False, "why": "x"}, "why"),
     ],
 )
-def test_odd_input_stops_nothing_and_names_the_field(acme: Scene, body: dict[str, Any], field: str) -> None:
+def test_odd_input_stops_nothing_and_names_the_field(pair: Scene, body: dict[str, Any], field: str) -> None:
     answer = script("admin").put(REST, body, format="json")
 
     assert answer.status_code == 400
@@ -179,7 +172,7 @@ def test_odd_input_stops_nothing_and_names_the_field(acme: Scene, body: dict[str
     assert not WritesSwitch.objects.exists()
 
 
-def test_the_page_stops_and_every_page_says_so(acme: Scene) -> None:
+def test_the_page_stops_and_every_page_says_so(pair: Scene) -> None:
     operator, admin = browser("operator"), browser("admin")
 
     assert operator.post("/o/acme/writes/stop/", {"reason": "x" * 301}).status_code == 422
@@ -194,7 +187,7 @@ def test_the_page_stops_and_every_page_says_so(acme: Scene) -> None:
     assert browser("viewer").post("/o/acme/writes/stop/").status_code == 403
 
 
-def test_the_command_stops_everybody_and_an_admin_cannot_undo_it(acme: Scene) -> None:
+def test_the_command_stops_everybody_and_an_admin_cannot_undo_it(pair: Scene) -> None:
     said = StringIO()
     call_command("writes", "stop", reason="incident 7", stdout=said)
     call_command("writes", "show", organisation="acme", stdout=said)
