@@ -36,6 +36,8 @@ def test_what_is_published_is_waited_for_and_verified_once_it_is_applied(
 
     step = page.locator(".ro-grid")
     expect(step).to_contain_text("is published for pgpool-1")
+    expect(step).to_contain_text("Published")
+    expect(step).to_contain_text("By others")
     rollout = page.url
     assert (conf.read_text(encoding="utf-8"), branch.shown_shares("pgpool-1")) == (before, (0.0, 0.5, 0.5))
     step.get_by_role("link", name="What is published").click()

@@ -52,6 +52,10 @@ def test_a_published_file_is_waited_for_until_somebody_applied_it(pair: Scene) -
         "backend_weight2 is 1, not 3."
     )
     assert pair.texts() == [conf_text()] * 2  # nothing is written on any host before that
+    page = browser("operator").get(f"/o/acme/rollouts/{rollout.pk}/").content.decode()
+    told = [page.count(f'">{word}</span>') for word in ("Published", "By others", "Written", "Reloaded")]
+    assert told == [1, 1, 0, 0]
+    assert "Cancelling puts the old file of pgpool-1 back; the others are left as they are." in page
 
     pair.confs[0].write_text(published())
     pair.pgpools[0].reload()

@@ -152,7 +152,8 @@ def _cancelling(rollout: Rollout, steps: Sequence[RolloutStep], touched: Sequenc
     if rollout.is_cancel_requested or rollout.is_halting:
         return "The old files are being put back."
     if touched:
-        return f"Cancelling puts the old file of {listed(touched)} back; the others are left as they are."
+        others = "" if len(touched) == len(steps) else "; the others are left as they are"
+        return f"Cancelling puts the old file of {listed(touched)} back{others}."
     return "Nothing is written yet: cancelling leaves every pgpool as it is."
 
 
