@@ -10,7 +10,7 @@ set -fu
 umask 077
 export LC_ALL=C PATH="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/pgpool/bin"
 largest=1048576
-draft='' folder=''
+draft='' folder='' unsafe='' as='' me=$(id -un)
 
 refuse() { # CODE WORDS…
     code=$1; shift
@@ -19,7 +19,7 @@ refuse() { # CODE WORDS…
 }
 
 tidy_up() {
-    [ -z "$draft" ] || rm -f -- "$draft"
+    [ -z "$draft" ] || $as rm -f -- "$draft"
     [ -z "$folder" ] || rm -rf -- "$folder"
 }
 trap tidy_up EXIT
@@ -30,26 +30,49 @@ ticks() {
     if read -r up _ 2>/dev/null </proc/uptime; then echo "${up%.*}${up#*.}"; else echo "$(date +%s)00"; fi
 }
 
-sha() { sha256sum | cut -d ' ' -f 1; }
+sha() { $as cat -- "$1" | sha256sum | cut -d ' ' -f 1; }
 
 facts() { stat -c '%a %U:%G' -- "$1" 2>/dev/null; }
+
+# Whoever may write in a directory can put a link in the place of a file between two steps of root. So root acts there as
+# the owner of the directory, and writes nowhere where others than root may: unsafe says why.
+act_as_owner() {
+    [ "$(id -u)" = 0 ] || return 0
+    place=${real%/*} owner=$(stat -c %U -- "${real%/*}/")
+    if [ "$owner" != root ]; then
+        group=$(id -g -- "$owner" 2>/dev/null) && as="setpriv --reuid=$owner --regid=$group --init-groups --" me=$owner
+        $as true 2>/dev/null && [ -n "$as" ] && return 0
+        as='' me=root unsafe="${real%/*} belongs to $owner, and that host has no way to act as $owner (setpriv of util-linux)"
+        return 0
+    fi
+    while :; do
+        case $(stat -c '%u %A' -- "$place/") in
+            '0 d'????-??-?|'0 d'????????[tT]) ;;
+            *) unsafe="others than root may write in $place/, where root does not"; return 0 ;;
+        esac
+        [ -n "$place" ] || return 0
+        place=${place%/*}
+    done
+}
 
 find_file() {
     real=$(readlink -f -- "$1") || refuse missing "$1 leads nowhere"
     case $real in *.conf) ;; *) refuse denied "$real is no configuration file: its name must end in .conf" ;; esac
     [ -e "$real" ] || refuse missing "$real does not exist, or its directory may not be entered by $(id -un)"
     [ -f "$real" ] || refuse unreadable "$real is not a regular file"
-    [ -r "$real" ] || refuse unreadable "$real may not be read by $(id -un)"
+    act_as_owner
+    $as test -r "$real" || refuse unreadable "$real may not be read by $me"
     size=$(stat -c %s -- "$real") || refuse unreadable "$real cannot be looked at"
     [ "$size" -le "$largest" ] || refuse unreadable "$real is larger than 1 MiB: that is no pgpool.conf"
 }
 
 # Why write would fail, empty if it would not.
 obstacle() {
-    [ -w "${real%/*}/" ] || { echo "$(id -un) may not write in ${real%/*}/"; return; }
-    [ "$(id -u)" = 0 ] && return
-    [ "$(stat -c %u -- "$real")" = "$(id -u)" ] || { echo "it belongs to $(stat -c %U -- "$real"), and $(id -un) could not keep it so"; return; }
-    id -G | tr ' ' '\n' | grep -qx "$(stat -c %g -- "$real")" || echo "its group is $(stat -c %G -- "$real"), and $(id -un) could not keep it so"
+    [ -z "$unsafe" ] || { echo "$unsafe"; return; }
+    $as test -w "${real%/*}/" || { echo "$me may not write in ${real%/*}/"; return; }
+    [ "$($as id -u)" = 0 ] && return
+    [ "$(stat -c %u -- "$real")" = "$($as id -u)" ] || { echo "it belongs to $(stat -c %U -- "$real"), and $me could not keep it so"; return; }
+    $as id -G | tr ' ' '\n' | grep -qx "$(stat -c %g -- "$real")" || echo "its group is $(stat -c %G -- "$real"), and $me could not keep it so"
 }
 
 do_read() {
@@ -57,7 +80,7 @@ do_read() {
     program=$(command -v pgpool) || program=''
     printf 'file %s\nfacts %s\nobstacle %s\npgpool %s\naccount %s\nshell %s\n\n' \
         "$real" "$(facts "$real")" "$(obstacle)" "$program" "$(id -un)" "$is_open"
-    timeout 3 head -c "$largest" -- "$real"
+    $as timeout 3 head -c "$largest" -- "$real"
 }
 
 # pgpool has no check option, but "reload" parses the file first and then fails to find this pid file. One that logs to
@@ -81,6 +104,7 @@ do_dry_run() {
 do_write() { # FILE OLD NEW TAG; on the input the hundredths of a second that are left, then the file
     begun=$(ticks)
     find_file "$1"
+    [ -z "$unsafe" ] || refuse failed "$real is not replaced: $unsafe"
     case $4 in ''|*[!A-Za-z0-9._-]*|.*) refuse denied "$4 cannot be part of a file name" ;; esac
     printf 'ready\n'
     read -r left || refuse late "the connection was lost"
@@ -88,13 +112,14 @@ do_write() { # FILE OLD NEW TAG; on the input the hundredths of a second that ar
     kept=$real.lifeguard-$4
     keep_old "$2"
     draft_of "$real"
-    head -c "$largest" >"$draft" || refuse failed "$real could not be replaced: $draft could not be written"
-    [ "$(sha <"$draft")" = "$3" ] || refuse failed "$real was not replaced: the new file did not arrive whole, or the disk is full"
-    sync -- "$draft" 2>/dev/null || sync
-    found=$(sha <"$real")
+    # shellcheck disable=SC2016
+    $as sh -c 'exec head -c "$1" >"$2"' sh "$largest" "$draft" || refuse failed "$real could not be replaced: $draft could not be written"
+    [ "$(sha "$draft")" = "$3" ] || refuse failed "$real was not replaced: the new file did not arrive whole, or the disk is full"
+    $as sync -- "$draft" 2>/dev/null || sync
+    found=$(sha "$real")
     [ "$found" = "$2" ] || refuse changed "$found"
     [ $(($(ticks) - begun)) -lt "$left" ] || refuse late "$real was not replaced: this host or the way to it was held up for too long"
-    mv -f -- "$draft" "$real" || refuse failed "$real could not be replaced"
+    $as mv -fT -- "$draft" "$real" || refuse failed "$real could not be replaced"
     draft=''
     sync -- "${real%/*}/" 2>/dev/null
     forget_old_copies
@@ -103,25 +128,25 @@ do_write() { # FILE OLD NEW TAG; on the input the hundredths of a second that ar
 
 # A copy beside the file, with its owner, mode and attributes.
 draft_of() {
-    draft=$(mktemp "${1%/*}/.${1##*/}.lifeguard-XXXXXX") || refuse failed "$real cannot be replaced: $(id -un) may not write in ${1%/*}/"
-    cp -p -- "$1" "$draft" || refuse failed "$real cannot be replaced: no copy can be made beside it"
-    [ "$(facts "$1")" = "$(facts "$draft")" ] || refuse failed "$real cannot be replaced: $(id -un) could not keep its owner $(facts "$1")"
+    draft=$($as mktemp "${1%/*}/.${1##*/}.lifeguard-XXXXXX") || refuse failed "$real cannot be replaced: $me may not write in ${1%/*}/"
+    $as cp -p -- "$1" "$draft" || refuse failed "$real cannot be replaced: no copy can be made beside it"
+    [ "$(facts "$1")" = "$(facts "$draft")" ] || refuse failed "$real cannot be replaced: $me could not keep its owner $(facts "$1")"
 }
 
 keep_old() { # OLD
-    found=$(sha <"$real")
+    found=$(sha "$real")
     [ "$found" = "$1" ] || refuse changed "$found"
     draft_of "$real"
-    [ "$(sha <"$draft")" = "$1" ] || refuse failed "$real was not replaced: no whole copy of it could be kept; the disk may be full"
-    touch -- "$draft"
-    mv -f -- "$draft" "$kept" || refuse failed "$real was not replaced: $kept could not be written"
+    [ "$(sha "$draft")" = "$1" ] || refuse failed "$real was not replaced: no whole copy of it could be kept; the disk may be full"
+    $as touch -- "$draft"
+    $as mv -fT -- "$draft" "$kept" || refuse failed "$real was not replaced: $kept could not be written"
     draft=''
 }
 
 forget_old_copies() {
     set +f
     # shellcheck disable=SC2012
-    ls -td -- "$real".lifeguard-* 2>/dev/null | tail -n +6 | while IFS= read -r old; do rm -f -- "$old"; done
+    ls -td -- "$real".lifeguard-* 2>/dev/null | tail -n +6 | while IFS= read -r old; do $as rm -f -- "$old"; done
     set -f
 }
 
