@@ -153,6 +153,21 @@ def test_roles_that_change_back_leave_nothing_to_propose(orders: Scene) -> None:
     assert [each.state for each in RoleProposal.objects.order_by("pk")] == ["superseded"]
 
 
+@pytest.mark.parametrize("is_verified", [False, True], ids=["under way", "just verified"])
+def test_roles_that_change_back_amid_their_rollout_are_proposed_again(orders: Scene, is_verified: bool) -> None:
+    """Weights are shown later than roles: those of the rollout were not seen when pg1 is the primary again."""
+    want(orders)
+    memory = promote(orders)
+    orders.advance(rolled := role_weights.apply(caller=orders.caller, cluster=orders.cluster, now=timezone.now()))
+    now = {"state": "verified", "finished_at": timezone.now()} if is_verified else {"state": "running"}
+    Rollout.objects.filter(pk=rolled.pk).update(**now)
+
+    promote(orders, 0, memory=memory)
+
+    proposals = list(RoleProposal.objects.order_by("pk").values_list("state", "primary_node_id"))
+    assert proposals == [("applied", 1), ("open", 0)]
+
+
 def test_one_click_rolls_out_what_the_roles_ask_for(orders: Scene) -> None:
     want(orders, share=0.2)
     promote(orders)

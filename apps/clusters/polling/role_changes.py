@@ -1,15 +1,22 @@
 """Another primary: it is known from then on, and where weights go by role, new ones are proposed."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from fractions import Fraction
+
+from django.db.models import Q
 
 from apps.clusters.domain.role_weights import weights_by_role
 from apps.clusters.domain.verification import shares_are_live
-from apps.clusters.models import Cluster, RoleProposal, RoleWeights
+from apps.clusters.domain.weights import shares
+from apps.clusters.models import Cluster, RoleProposal, RoleWeights, Rollout
 from apps.clusters.polling.changes import Change
 from apps.clusters.polling.memory import ClusterMemory
 from apps.clusters.polling.readings import Tick
 from apps.clusters.polling.registry import WatchedCluster
+
+# SHOW POOL_NODES comes this late at the latest, and with it the weights that a rollout has brought.
+SHOWN_WITHIN = timedelta(seconds=90)
 
 
 def note(*, cluster: WatchedCluster, memory: ClusterMemory, tick: Tick, found: Iterable[Change]) -> None:
@@ -30,7 +37,7 @@ def _propose(cluster: WatchedCluster, memory: ClusterMemory, tick: Tick, primary
     )
     standbys = {one.node_id for one in cluster.backends} - {primary}
     wanted = weights_by_role(primary=primary, standbys=standbys, primary_share=Fraction(wish.primary_share))
-    if _run_already(wanted, memory.weights):
+    if _run_already(wanted, memory.weights) and not _are_being_changed(cluster.cluster_id, wanted, now=tick.at):
         return
     RoleProposal.objects.create(
         cluster_id=cluster.cluster_id, at=tick.at, primary_node_id=primary, previous_node_id=previous
@@ -39,3 +46,15 @@ def _propose(cluster: WatchedCluster, memory: ClusterMemory, tick: Tick, primary
 
 def _run_already(wanted: Mapping[int, int], seen: Mapping[int, Mapping[int, float | None]]) -> bool:
     return bool(seen) and all(shares_are_live(wanted, shown) for shown in seen.values())
+
+
+def _are_being_changed(cluster_id: int, wanted: Mapping[int, int], *, now: datetime) -> bool:
+    """Whether a rollout brings others, or brought them after they were shown latest: as when the roles change back."""
+    lately = Q(state=Rollout.State.VERIFIED, finished_at__gte=now - SHOWN_WITHIN)
+    rollouts = Rollout.objects.filter(lately | Q(state__in=Rollout.ACTIVE), cluster=cluster_id)
+    brought = rollouts.select_related("revision").only("revision__weights")
+    return any(
+        not shares_are_live(wanted, shares({int(node_id): weight for node_id, weight in weights.items()}))
+        for rollout in brought
+        for weights in rollout.revision.weights.values()
+    )
