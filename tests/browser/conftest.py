@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from psycopg.rows import TupleRow
 
 from deploy.screenshots import browser as chromium
-from tests.product import Product
+from tests.product import Product, wait_until
 
 PATIENCE_MS = 60_000
 # STABLE as it is, pgpool sends it to a standby, where it fails.
@@ -162,7 +162,12 @@ def branch(restored: Product) -> Product:
     }
     registered = restored.ask("clusters/", method="POST", body=body)
     assert registered.status == 201, registered
+    wait_until(lambda: None not in shown_by(restored), "its weights are seen", told=lambda: shown_by(restored))
     return restored
+
+
+def shown_by(product: Product) -> list[float | None]:
+    return [node["weight_share"] for node in product.get("clusters/branch/nodes/")["nodes"]] or [None]
 
 
 @pytest.fixture

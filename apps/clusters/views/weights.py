@@ -119,6 +119,8 @@ def _refusal(error: Exception, cluster: Cluster) -> str:
     """What a story refused, in a sentence; a backend by its name, not by its field."""
     if not isinstance(error, WeightError):
         return sentence(str(error))
+    if isinstance(error.value, Mapping):
+        return "All weights are 0: at least one backend needs more."
     names = {f"weights.{backend.node_id}": backend.shown_name for backend in cluster.backends.order_by("node_id")}
     names |= {"note": "The note", "base": "The base"}
     return f"{names.get(error.field, 'The weights')}{str(error).removeprefix(error.field)}."
