@@ -257,6 +257,18 @@ def test_what_changed_since_it_was_asked_for_stops_it(pair: Scene) -> None:
     assert "last backend that is up" in operation.outcome
 
 
+def test_a_pgpool_that_was_silent_when_asked_and_holds_it_for_the_primary_is_not_told(pair: Scene) -> None:
+    operation = request(pair, "detach")
+    BackendOperation.objects.update(checked_at=NOW)
+    pair.pgpools[1].backends[2].role = "primary"
+
+    advance(operation)
+
+    assert (operation.state, statuses(pair)) == (State.FAILED, ["down", "up"])
+    assert "pgpool-2: it holds the backend for its primary, and would fail over" in operation.outcome
+    assert asked(pair) == [["pcp detach 2"], []]
+
+
 def test_one_thing_at_a_time_is_done_to_a_cluster(pair: Scene) -> None:
     rollout = pair.request()
     with pytest.raises(RolloutRunning):

@@ -1,5 +1,6 @@
-"""A pgpool that numbers the backends otherwise than the cluster: told loudly, believed in nothing, given no weights."""
+"""A pgpool that numbers the backends otherwise than the cluster: told loudly, believed in nothing, told nothing."""
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,12 @@ from django.utils import timezone
 
 from apps.accounts.access import Caller
 from apps.accounts.models import Organisation
+from apps.clusters.control.backend_operations import OperationRefused
 from apps.clusters.control.weight_change import WeightsRefused
-from apps.clusters.models import ClusterEvent, InstanceLatest, NodeLatest
+from apps.clusters.models import BackendOperation, ClusterEvent, InstanceLatest, NodeLatest
+from apps.clusters.outside.node_control import NotBrought, bring
+from apps.clusters.outside.pcp import PcpAddress
+from apps.clusters.outside.pgpool_client import PgpoolAddress
 from apps.clusters.polling import numbering
 from apps.clusters.polling.changes import changes
 from apps.clusters.polling.memory import ClusterMemory
@@ -24,6 +29,7 @@ from tests.clusters import polling_scene, rollout_scene
 from tests.clusters.polling_scene import wait_until, watching
 from tests.clusters.rollout_scene import Scene
 from tests.clusters.seen_cluster import NOW, poll, register
+from tests.clusters.test_backend_operations import advance, asked, drained, request, statuses
 from tests.fake_pgpool import FakePgpool
 
 SWAPPED = (
@@ -178,3 +184,78 @@ def test_a_rollout_proves_nothing_at_a_pgpool_that_numbers_the_backends_differen
     assert rollout.state in ("failed", "rolled_back")
     assert acme.texts() == before
     assert f"pgpool-2 numbers the backends differently: {SWAPPED}." in rollout.steps.get(position=1).error
+
+
+@pytest.mark.parametrize("kind", ["attach", "detach", "drain"])
+def test_nothing_is_attached_or_detached_by_a_number_that_is_another_server(acme: Scene, kind: str) -> None:
+    swap(acme.pgpools[1])
+
+    with pytest.raises(OperationRefused) as refused:
+        request(acme, kind)
+
+    assert f"pgpool-2 numbers the backends differently: {SWAPPED}. Another server may be " in str(refused.value)
+    assert not BackendOperation.objects.exists()
+    assert asked(acme) == [[], []]
+
+
+def test_a_numbering_that_changes_while_a_drain_waits_stops_it(acme: Scene) -> None:
+    operation = drained(acme)
+    swap(acme.pgpools[1])
+
+    advance(operation)
+
+    assert (operation.state, statuses(acme)) == ("failed", ["up", "up"])
+    assert "pgpool-2 numbers the backends differently" in operation.outcome
+    assert asked(acme) == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"), [("detach", "up", ["down", "up"]), ("attach", "down", ["up", "down"])]
+)
+def test_a_pgpool_that_was_silent_when_asked_is_told_nothing_by_another_number(
+    acme: Scene, kind: str, before: str, after: list[str]
+) -> None:
+    operation = request(acme, "detach")
+    BackendOperation.objects.update(kind=kind, checked_at=NOW)
+    for pgpool in acme.pgpools:
+        pgpool.backends[2].status = before
+    swap(acme.pgpools[1])
+
+    advance(operation)
+
+    assert (operation.state, statuses(acme)) == ("failed", after)
+    assert f"pgpool-2: it numbers the backends differently: {SWAPPED}; nothing was asked of it." in operation.outcome
+    assert asked(acme) == [[f"pcp {kind} 2"], []]
+
+
+def test_a_number_that_is_another_server_is_not_taken_for_done(acme: Scene) -> None:
+    operation = request(acme, "detach")
+    BackendOperation.objects.update(checked_at=NOW)
+    swap(acme.pgpools[1])
+    acme.pgpools[1].backends[2].status = "down"
+
+    advance(operation)
+
+    assert operation.state == "failed"
+    assert "is confirmed down at pgpool-1." in operation.outcome
+
+
+class Restarting(FakePgpool):
+    """Swaps two backends while it detaches one."""
+
+    def _brought(self, node_id: int, *, is_attach: bool) -> bytes:
+        answer = super()._brought(node_id, is_attach=is_attach)
+        swap(self)
+        return answer
+
+
+def test_what_is_shown_by_other_numbers_afterwards_proves_nothing() -> None:
+    with Restarting().running() as pgpool:
+        address = PgpoolAddress(pgpool.host, pgpool.port, pgpool.username, pgpool.password)
+        control = PcpAddress(pgpool.host, pgpool.pcp_port, pgpool.pcp_username, pgpool.pcp_password)
+        known = {backend.node_id: (backend.hostname, backend.port) for backend in pgpool.backends}
+
+        with pytest.raises(NotBrought) as caught:
+            asyncio.run(bring(address, control, 2, "down", known=known))
+
+    assert caught.value.reason == f"PCP said: Command Successful; then it numbers the backends differently: {SWAPPED}"

@@ -42,6 +42,7 @@ class AttachView(APIView):
     def post(self, request: Request, slug: str, node_id: int) -> Response:
         """Let every pgpool take it as up. Refused where it would be a second primary or follows none.
 
+        Refused, too, while a pgpool numbers the backends differently: its number is another server there.
         With dry_run nothing is done: the answer, 200, says what stands in the way and what it would do.
         """
         return _request(request, slug, node_id, "attach", OperationInput)
@@ -50,7 +51,10 @@ class AttachView(APIView):
 class DetachView(APIView):
     @extend_schema(operation_id="clusters_backends_detach", request=OperationInput, responses=ASKED)
     def post(self, request: Request, slug: str, node_id: int) -> Response:
-        """Let every pgpool take it as down, at once: sessions that read there are cut. With dry_run as attach."""
+        """Let every pgpool take it as down, at once: sessions that read there are cut. With dry_run as attach.
+
+        Refused for the primary, for what a pgpool holds for the primary, and while one numbers them differently.
+        """
         return _request(request, slug, node_id, "detach", OperationInput)
 
 

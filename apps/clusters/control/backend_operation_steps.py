@@ -179,13 +179,9 @@ def _wanted(operation: BackendOperation) -> node_control.Wanted:
     return "up" if operation.kind == BackendOperation.Kind.ATTACH else "down"
 
 
-def _watched(operation: BackendOperation) -> dict[int, WatchedInstance]:
-    return {each.instance_id: each for each in watched_cluster(operation.cluster).instances}
-
-
 def _count(operation: BackendOperation, steps: Steps, holder: str, *, now: datetime) -> None:
     """How many of the sessions of before are there still, at every pgpool at once."""
-    watched = _watched(operation)
+    watched = {each.instance_id: each for each in watched_cluster(operation.cluster).instances}
     counts = asyncio.run(_counts([watched.get(step.instance_id or 0) for step in steps], operation.node_id))
     with transaction.atomic():
         for step, counted in zip(steps, counts, strict=True):
@@ -241,14 +237,17 @@ def _act_if_allowed(
 def _act(operation: BackendOperation, step: BackendOperationStep, holder: str, *, now: datetime) -> float:
     # The try is counted before anything happens: whoever goes on after a crash must know of it.
     rows.change_step(step, operation, holder, attempts=step.attempts + 1)
-    instance = _watched(operation).get(step.instance_id or 0)
+    watched = watched_cluster(operation.cluster)
+    instance = next((each for each in watched.instances if each.instance_id == step.instance_id), None)
     if instance is None or instance.pcp is None:
         why = "no longer registered" if instance is None else "registered without PCP"
         changes = {"state": step.State.FAILED, "error": f"it is {why}."}
         _store(operation, step, holder, **changes)
         return 0.0
+    known = {backend.node_id: backend.place for backend in watched.backends}
+    node_id, wanted = operation.node_id, _wanted(operation)
     try:
-        done = asyncio.run(node_control.bring(instance.address, instance.pcp, operation.node_id, _wanted(operation)))
+        done = asyncio.run(node_control.bring(instance.address, instance.pcp, node_id, wanted, known=known))
     except NotBrought as error:
         receipt = {"before": _seen(error.before, operation), "pcp": error.answer, "at": now.isoformat()}
         _store(operation, step, holder, error=f"{error.reason}.", receipt=receipt)

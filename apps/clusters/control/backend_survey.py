@@ -41,8 +41,7 @@ async def _pgpool(instance: WatchedInstance, node_id: int, known: dict[int, Addr
     except ShowRowError as error:
         return PgpoolFound(instance.name, has_pcp=has_pcp, trouble=str(error))
     if different := instance_numbering.differences(known, shown.addresses):
-        trouble = f"{instance.name} numbers the backends differently: {'; '.join(different)}"
-        return PgpoolFound(instance.name, has_pcp=has_pcp, trouble=trouble)
+        return PgpoolFound(instance.name, has_pcp=has_pcp, other_numbers=different)
     sessions, tells_where = await _sessions(instance, node_id)
     return PgpoolFound(
         name=instance.name,

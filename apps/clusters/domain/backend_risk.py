@@ -11,8 +11,9 @@ UP = {"up", "waiting"}
 
 @dataclass(frozen=True, slots=True)
 class PgpoolFound:
-    """One pgpool, as it was asked just now. trouble: why it did not answer, or numbers the backends otherwise.
+    """One pgpool, as it was asked just now. trouble: why it did not answer.
 
+    other_numbers: how it numbers the backends otherwise than the cluster; nothing else is known of it then.
     statuses, roles: by node_id. sessions: those of others that may read from the backend, None where not counted;
     tells_where: whether pgpool tells where a session reads (4.5), so that each of them does.
     """
@@ -20,6 +21,7 @@ class PgpoolFound:
     name: str
     has_pcp: bool = True
     trouble: str = ""
+    other_numbers: Sequence[str] = ()
     statuses: Mapping[int, str] = field(default_factory=dict)
     roles: Mapping[int, str] = field(default_factory=dict)
     shares: Mapping[int, float | None] = field(default_factory=dict)
@@ -53,13 +55,15 @@ class Assessment:
 def assess(kind: str, node_id: int, pgpools: Sequence[PgpoolFound], backends: Sequence[BackendFound]) -> Assessment:
     """kind: attach, detach or drain. Raises KeyError for a backend that is none of the cluster's."""
     backend = {each.node_id: each for each in backends}[node_id]
-    answering = [each for each in pgpools if not each.trouble]
-    refusals, settled = [*_unsteerable(pgpools)], _settled(kind, backend, answering)
+    answering = [each for each in pgpools if not each.trouble and not each.other_numbers]
+    refusals, settled = [*_unsteerable(pgpools), *_mixed_up(kind, pgpools)], ""
+    if not any(each.other_numbers for each in pgpools):
+        settled = _settled(kind, backend, answering)
     if kind == ATTACH:
         refusals += _not_attachable(backend, answering, backends)
         risks = [*_of_attaching(backend, answering), *_of_silence(pgpools)]
     else:
-        refusals += _not_detachable(backend, answering)
+        refusals += _not_detachable(backend, answering, backends)
         risks = [*_of_detaching(kind, backend, answering), *_of_silence(pgpools)]
     return Assessment(tuple(refusals), tuple(risks), settled)
 
@@ -75,6 +79,18 @@ def _unsteerable(pgpools: Sequence[PgpoolFound]) -> Iterator[str]:
         yield f"No pgpool answers: {pgpools[0].trouble.rstrip('.')}."
 
 
+def _mixed_up(kind: str, pgpools: Sequence[PgpoolFound]) -> Iterator[str]:
+    """PCP takes a number, and the same number is another server there."""
+    done = "attached" if kind == ATTACH else "detached"
+    for each in pgpools:
+        if each.other_numbers:
+            yield (
+                f"{each.name} numbers the backends differently: {'; '.join(each.other_numbers)}. Another server may be "
+                f"{done} there, so nothing is {done} at any pgpool. First give all pgpools the same backend_hostnameN "
+                f"and backend_portN, and restart {each.name}; or register the cluster anew if they changed for good."
+            )
+
+
 def _settled(kind: str, backend: BackendFound, answering: Sequence[PgpoolFound]) -> str:
     wanted, word = (UP, "up") if kind == ATTACH else ({"down"}, "down")
     if answering and all(each.statuses.get(backend.node_id) in wanted for each in answering):
@@ -82,13 +98,19 @@ def _settled(kind: str, backend: BackendFound, answering: Sequence[PgpoolFound])
     return ""
 
 
-def _not_detachable(backend: BackendFound, answering: Sequence[PgpoolFound]) -> Iterator[str]:
+def _not_detachable(
+    backend: BackendFound, answering: Sequence[PgpoolFound], backends: Sequence[BackendFound]
+) -> Iterator[str]:
     here, name = backend.node_id, backend.name
-    if _is_primary(backend, answering):
+    believing = [each.name for each in answering if _has_for_primary(each, here)]
+    if backend.is_in_recovery is False or (backend.is_in_recovery is None and believing):
         yield (
             f"{name} is the primary: pgpool would fail over as soon as it is detached. Make another backend the "
             "primary first, by a switchover."
         )
+        return
+    if believing:
+        yield _held_for_primary(backend, believing, backends)
         return
     last = [each.name for each in answering if not any(_ups(each) - {here})]
     if last:
@@ -99,6 +121,18 @@ def _not_detachable(backend: BackendFound, answering: Sequence[PgpoolFound]) -> 
             f"auto_failback is on at {listed(failing_back)}: pgpool attaches {name} again by itself within "
             "auto_failback_interval, since it streams from the primary. Set auto_failback = off first."
         )
+
+
+def _held_for_primary(backend: BackendFound, believing: Sequence[str], backends: Sequence[BackendFound]) -> str:
+    """A promotion past pgpool: what pgpool believes is what its failover goes by."""
+    who, one = listed(believing), len(believing) == 1
+    primaries = [each.name for each in backends if each.is_in_recovery is False]
+    beside = f" beside {listed(primaries)}, which is the primary" if primaries else ""
+    return (
+        f"{who} {'holds' if one else 'hold'} {backend.name} for the primary, but PostgreSQL says that it is a standby. "
+        f"Detached, pgpool would fail over there, and its failover_command may promote another backend{beside}. "
+        f"Restart {who} first, so that {'it looks' if one else 'they look'} for the primary anew."
+    )
 
 
 def _not_attachable(
@@ -121,7 +155,7 @@ def _second_primary(
     names = {each.node_id: each.name for each in backends}
     primaries = {each.name for each in backends if each.is_in_recovery is False and each != backend}
     for pgpool in answering:
-        believed = {node_id for node_id, role in pgpool.roles.items() if role == "primary"} & _ups(pgpool)
+        believed = {node_id for node_id in pgpool.roles if _has_for_primary(pgpool, node_id)}
         primaries |= {names[node_id] for node_id in believed - {backend.node_id} if node_id in names}
     if primaries:
         yield (
@@ -187,12 +221,8 @@ def _of_silence(pgpools: Sequence[PgpoolFound]) -> Iterator[str]:
             yield f"{each.name} does not answer ({each.trouble.rstrip('.')}): it is tried all the same, and told apart."
 
 
-def _is_primary(backend: BackendFound, answering: Sequence[PgpoolFound]) -> bool:
-    """What it says itself; where it does not answer, what a pgpool that has it up believes."""
-    if backend.is_in_recovery is not None:
-        return not backend.is_in_recovery
-    here = backend.node_id
-    return any(each.roles.get(here) == "primary" and each.statuses.get(here) in UP for each in answering)
+def _has_for_primary(pgpool: PgpoolFound, node_id: int) -> bool:
+    return pgpool.roles.get(node_id) == "primary" and pgpool.statuses.get(node_id) in UP
 
 
 def _ups(pgpool: PgpoolFound) -> set[int]:

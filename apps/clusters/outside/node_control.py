@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from apps.clusters.domain.instance_numbering import Address
+from apps.clusters.domain.instance_numbering import Address, differences
 from apps.clusters.domain.pool_sessions import HeldSession, sessions_on
 from apps.clusters.domain.show_rows import ShowRowError, parse_pool_nodes
 from apps.clusters.outside import pcp, pgpool_client
@@ -50,7 +50,7 @@ class Brought:
 
 
 class NotBrought(Exception):
-    """pgpool does not show the backend as it was told to."""
+    """pgpool does not show the backend as it was wanted, or must not be told."""
 
     def __init__(self, reason: str, before: ShownNodes | None = None, answer: str = "") -> None:
         super().__init__(reason)
@@ -80,16 +80,25 @@ async def held_sessions(address: PgpoolAddress, node_id: int) -> tuple[HeldSessi
     return tuple(one for one in found if (one.username, one.database) != (address.username, address.database))
 
 
-async def bring(address: PgpoolAddress, control: PcpAddress, node_id: int, wanted: Wanted) -> Brought:
-    """Attach or detach the backend unless it is so already, and look until it is. Raises NotBrought."""
+async def bring(
+    address: PgpoolAddress, control: PcpAddress, node_id: int, wanted: Wanted, *, known: Mapping[int, Address]
+) -> Brought:
+    """Attach or detach the backend unless it is so already, and look until it is. Raises NotBrought.
+
+    known: node_id -> (host, port) in the cluster. PCP takes a number: where that is another server nothing is asked.
+    """
     try:
         before = await shown_nodes(address, control)
     except (PgpoolUnreachable, ShowRowError) as error:
         raise NotBrought(_said(error)) from error
+    if why_not := _must_not(before, node_id, wanted, known):
+        raise NotBrought(f"{why_not}; nothing was asked of it", before)
     if before.is_so(node_id, wanted):
         return Brought(before, before, "")
     answer = await _asked(control, node_id, wanted)
     after = await _awaited(address, control, node_id, wanted)
+    if isinstance(after, ShownNodes) and (different := differences(known, after.addresses)):
+        raise NotBrought(f"PCP said: {answer}; then {_renumbered(different)}", before, answer)
     if isinstance(after, ShownNodes) and after.is_so(node_id, wanted):
         return Brought(before, after, answer)
     if isinstance(after, ShownNodes):
@@ -108,6 +117,18 @@ async def show(address: PgpoolAddress, sql: str) -> list[dict[str, str | None]]:
         return await connection.show(sql, deadline_s=max(end - loop.time(), 0.01))
     finally:
         await connection.close()
+
+
+def _must_not(before: ShownNodes, node_id: int, wanted: Wanted, known: Mapping[int, Address]) -> str:
+    """Why it must not be told, "" where it may: it may have been silent when all pgpools were asked."""
+    if different := differences(known, before.addresses):
+        return _renumbered(different)
+    is_used = before.is_so(node_id, "up") and before.roles.get(node_id) == "primary"
+    return "it holds the backend for its primary, and would fail over" if is_used and wanted == "down" else ""
+
+
+def _renumbered(different: Sequence[str]) -> str:
+    return f"it numbers the backends differently: {'; '.join(different)}"
 
 
 async def _asked(control: PcpAddress, node_id: int, wanted: Wanted) -> str:
