@@ -37,7 +37,7 @@ def test_a_backend_that_one_pgpool_gave_up_is_told_with_what_mends_it(
     expect(verdict).to_have_attribute("data-agreement", "disagree")
     expect(finding).to_contain_text("pgpool-2 holds pg3 for down, but PostgreSQL answers there.")
     expect(finding).to_contain_text("Wrong: pgpool-2.")
-    expect(finding).to_contain_text("pcp_attach_node -n 2 at pgpool-2")
+    expect(finding).to_contain_text("Attach it on the page of pg3, or by POST …/backends/2/attach/")
     expect(cell(page, table, "pg3", "pgpool-2")).to_contain_text("≠ down")
     expect(cell(page, table, "pg3", "pgpool-1")).not_to_contain_text("≠")
     expect(cell(page, table, "pg3", "PostgreSQL itself")).to_contain_text("answers")

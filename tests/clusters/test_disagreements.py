@@ -134,7 +134,14 @@ def test_nobody_seen_is_stale_and_never_asked_is_collecting(polled: Cluster, ask
     assert asked()["state"] == "collecting"
 
 
-def test_the_page_says_who_is_wrong_and_what_to_do(polled: Cluster, client_for: Callable[..., Client]) -> None:
+@pytest.mark.parametrize(
+    ("delivery", "remedy"),
+    [("observe", "by pcp_attach_node -n 1 at pgpool-2"), ("manual", "or by POST …/backends/1/attach/")],
+)
+def test_the_page_says_who_is_wrong_and_what_to_do(
+    polled: Cluster, client_for: Callable[..., Client], delivery: str, remedy: str
+) -> None:
+    polled.instances.update(delivery_kind=delivery)
     of("pgpool-2", 1).update(status="down")
 
     for address in (PAGE, f"{PAGE}now/"):
@@ -143,7 +150,7 @@ def test_the_page_says_who_is_wrong_and_what_to_do(polled: Cluster, client_for: 
         assert "1 disagreement; what writes hang on comes first." in text
         assert "pgpool-2 holds pg2 for down, but PostgreSQL answers there." in text
         assert "Wrong: pgpool-2." in text
-        assert "pcp_attach_node -n 1 at pgpool-2" in text
+        assert remedy in text
         assert "≠ down" in text
 
 

@@ -110,7 +110,7 @@ def _statuses(seen: Seen) -> Iterator[Finding]:
         if truth.answers and down:
             yield _down_but_answers(seen, truth, down, is_everywhere=len(down) == len(views))
         elif truth.answers is False:
-            yield from _up_but_silent(truth, [view for view in views if view.is_up])
+            yield from _up_but_silent(seen, truth, [view for view in views if view.is_up])
 
 
 def _down_but_answers(seen: Seen, truth: Truth, down: tuple[str, ...], *, is_everywhere: bool) -> Finding:
@@ -121,35 +121,42 @@ def _down_but_answers(seen: Seen, truth: Truth, down: tuple[str, ...], *, is_eve
         who_is_wrong=truth.name if is_old_primary else listed(down),
         message=f"{listed(down)} {verb(down, 'holds', 'hold')} {truth.name} for down, but PostgreSQL answers there. "
         f"It gets no reads from {whence}.",
-        remedy=_attach(truth, down, is_old_primary=is_old_primary),
+        remedy=_attach(seen, truth, down, is_old_primary=is_old_primary),
         field="status",
         node_id=truth.node_id,
         pgpools=down,
     )
 
 
-def _attach(truth: Truth, down: Sequence[str], *, is_old_primary: bool) -> str:
+def _attach(seen: Seen, truth: Truth, down: Sequence[str], *, is_old_primary: bool) -> str:
     """pgpool attaches whatever answers: it does not look whether the rows there are those of this cluster."""
-    command = f"pcp_attach_node -n {truth.node_id} at {listed(down)}"
+    how = _by(seen, truth, "attach", down)
     if is_old_primary:
         return (
             f"Do not attach {truth.name} as it is: it runs as a primary of its own, and clients would use rows that "
             "the cluster does not have. Make it a standby anew (pg_rewind or pg_basebackup), then attach it."
         )
     if truth.is_primary:
-        return f"Attach it: {command}. Risk: writes go there at once; be sure that no other server was promoted."
+        return f"Attach it {how}. Risk: writes go there at once; be sure that no other server was promoted."
     if truth.is_streaming is False:
         return (
-            f"First let {truth.name} stream from the primary again; then {command}. Risk of attaching it before: "
+            f"First let {truth.name} stream from the primary again; then attach it {how}. Risk of attaching it before: "
             "clients read rows that are as old as its cut."
         )
     return (
-        f"Attach it: {command}. Risk: open sessions of that pgpool may be cut, and new ones read from {truth.name} at "
+        f"Attach it {how}. Risk: open sessions of that pgpool may be cut, and new ones read from {truth.name} at "
         "once; it has to be a standby of this cluster, which pgpool does not check."
     )
 
 
-def _up_but_silent(truth: Truth, up: Sequence[View]) -> Iterator[Finding]:
+def _by(seen: Seen, truth: Truth, action: str, pgpools: Sequence[str]) -> str:
+    """Lifeguard looks first whether it may be done, and which server has this number at each pgpool."""
+    if seen.is_observed:
+        return f"by pcp_{action}_node -n {truth.node_id} at {listed(pgpools)}, since the cluster is observe only here"
+    return f"on the page of {truth.name}, or by POST …/backends/{truth.node_id}/{action}/, where it is checked first"
+
+
+def _up_but_silent(seen: Seen, truth: Truth, up: Sequence[View]) -> Iterator[Finding]:
     blind = tuple(view.pgpool for view in up if view.pg_status == "down")
     reached = tuple(view.pgpool for view in up if view.pg_status == "up")
     if blind:
@@ -159,7 +166,7 @@ def _up_but_silent(truth: Truth, up: Sequence[View]) -> Iterator[Finding]:
             message=f"{listed(blind)} {verb(blind, 'holds', 'hold')} {truth.name} for up, but it answers neither "
             "Lifeguard nor pgpool's own probe. Reads sent there fail.",
             remedy="Check health_check_period and health_check_max_retries, which say when pgpool gives it up; "
-            f"or detach it now: pcp_detach_node -n {truth.node_id}.",
+            f"or detach it now {_by(seen, truth, 'detach', blind)}.",
             field="status",
             node_id=truth.node_id,
             pgpools=blind,

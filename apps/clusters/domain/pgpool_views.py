@@ -80,11 +80,15 @@ class Finding:
 
 @dataclass(frozen=True)
 class Seen:
-    """All that is current. A view that is stale is left out: it says nothing about now."""
+    """All that is current. A view that is stale is left out: it says nothing about now.
+
+    is_observed: Lifeguard attaches and detaches nothing in this cluster.
+    """
 
     views: Sequence[View]
     truths: Sequence[Truth]
     wanted: Wanted | None = None
+    is_observed: bool = False
 
     def of(self, node_id: int) -> list[View]:
         return [view for view in self.views if view.node_id == node_id]

@@ -145,7 +145,7 @@ def _seen(sight: Sight, current: set[str], now: datetime) -> Seen:
     ]
     has_primary = any(_is_primary(one.latest, now) for one in sight.backends)
     truths = [_truth(one, now, has_primary=has_primary) for one in sight.backends]
-    return Seen(views, truths, _wanted(sight.cluster))
+    return Seen(views, truths, _wanted(sight.cluster), is_observed=sight.cluster.is_observed)
 
 
 def _view(node: NodeLatest, proved: Mapping[int, float] | None, now: datetime, *, is_moving: bool) -> View:

@@ -59,7 +59,7 @@ def test_pgpools_that_see_what_postgresql_says_agree() -> None:
             "pg2 status",
             "pgpool-2",
             "pgpool-2 holds pg2 for down, but PostgreSQL answers there. It gets no reads from there.",
-            "Attach it: pcp_attach_node -n 1 at pgpool-2. Risk:",
+            "Attach it on the page of pg2, or by POST …/backends/1/attach/, where it is checked first. Risk:",
         ),
         (
             Seen(
@@ -69,14 +69,14 @@ def test_pgpools_that_see_what_postgresql_says_agree() -> None:
             "pg2 status",
             "pgpool-1 and pgpool-2",
             "It gets no reads from any pgpool.",
-            "First let pg2 stream from the primary again",
+            "First let pg2 stream from the primary again; then attach it on the page of pg2, or by POST",
         ),
         (
             Seen(views(view("pgpool-1", 2, pg_status="down")), truths(Truth(2, "pg3", False, reason="refused"))),
             "pg3 status",
             "pgpool-1",
             "pgpool-1 holds pg3 for up, but it answers neither Lifeguard nor pgpool's own probe.",
-            "pcp_detach_node -n 2",
+            "or detach it now on the page of pg3, or by POST …/backends/2/detach/, where it is checked first.",
         ),
         (
             Seen(views(), truths(Truth(2, "pg3", False, reason="db3:5432 refused the connection"))),
@@ -134,6 +134,22 @@ def test_what_is_off_is_said_with_who_is_wrong_and_what_to_do(
     assert finding.who_is_wrong == who
     assert said in finding.message
     assert remedy in finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("seen", "remedy"),
+    [
+        (Seen(views(view("pgpool-2", 1, status="down")), truths()), "by pcp_attach_node -n 1 at pgpool-2, since the"),
+        (
+            Seen(views(view("pgpool-1", 2, pg_status="down")), truths(Truth(2, "pg3", False, reason="refused"))),
+            "by pcp_detach_node -n 2 at pgpool-1, since the cluster is observe only here.",
+        ),
+    ],
+)
+def test_where_lifeguard_only_observes_the_command_is_named(seen: Seen, remedy: str) -> None:
+    assert "pcp_" not in "".join(each.remedy for each in find(seen))
+
+    assert remedy in "".join(each.remedy for each in find(replace(seen, is_observed=True)))
 
 
 def test_a_finding_about_weights_names_the_backends_that_differ() -> None:
