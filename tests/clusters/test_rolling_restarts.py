@@ -39,6 +39,7 @@ from tests.clusters.restart_scene import (
     until_it_ends,
 )
 from tests.clusters.rollout_scene import NOW, Clock, Scene
+from tests.clusters.test_renumbered import SWAPPED, swap
 
 pytestmark = pytest.mark.django_db
 
@@ -148,6 +149,39 @@ def test_a_backend_that_is_down_after_the_restart_halts(acme: Scene) -> None:
 
     assert restart.state == State.FAILED
     assert "pg3 is not up at pgpool-1 since it was restarted" in restart.outcome
+
+
+def test_a_pgpool_that_starts_with_other_numbers_halts(acme: Scene) -> None:
+    restart = request(acme, "pgpool-1")
+    clock = Clock(step_s=1)
+
+    def starts_with_others(look: int) -> None:
+        if acme.pgpools[0].restart_count and acme.pgpools[0].backends[1].port == 25433:
+            swap(acme.pgpools[0])
+
+    clock.when_looked = starts_with_others
+    until_it_ends(restart, clock)
+
+    assert restart.state == State.FAILED
+    assert f"pgpool-1 numbers the backends differently since it was restarted: {SWAPPED}." in restart.outcome
+
+
+def test_what_a_renumbered_pgpool_had_up_is_looked_for_by_its_new_numbers(acme: Scene) -> None:
+    """It remembers by number what is down: that is pg2 afterwards, which was up."""
+    swap(acme.pgpools[0])
+    acme.pgpools[0].backends[1].status = "down"  # 25434, which the cluster numbers 2
+    restart = request(acme, "pgpool-1")
+    clock = Clock(step_s=20)
+
+    def starts_as_registered(look: int) -> None:
+        if acme.pgpools[0].restart_count and acme.pgpools[0].backends[1].port == 25434:
+            swap(acme.pgpools[0])
+
+    clock.when_looked = starts_as_registered
+    until_it_ends(restart, clock)
+
+    assert restart.state == State.FAILED
+    assert "pg2 is not up at pgpool-1 since it was restarted" in restart.outcome
 
 
 def test_a_file_that_is_not_the_verified_one_is_never_brought_in(acme: Scene) -> None:

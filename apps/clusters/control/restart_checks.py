@@ -1,6 +1,7 @@
 """Whether one pgpool may be restarted just now, and whether it uses its file afterwards."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,11 +9,12 @@ from apps.clusters.control import confirmation, restart_survey
 from apps.clusters.control.confirmation import NotConfirmed
 from apps.clusters.control.deliveries import delivery_of
 from apps.clusters.control.verified_files import measured_against
+from apps.clusters.domain.instance_numbering import differences
 from apps.clusters.domain.rolling_restart import Generation
 from apps.clusters.domain.routing_words import listed
 from apps.clusters.domain.show_rows import ShowRowError
 from apps.clusters.domain.verification import TruthState
-from apps.clusters.models import Cluster, PgpoolInstance, RestartStep
+from apps.clusters.models import Backend, Cluster, PgpoolInstance, RestartStep
 from apps.clusters.outside import node_control
 from apps.clusters.outside.delivery import (
     DryRunRejected,
@@ -101,8 +103,8 @@ def _parsed(instance: PgpoolInstance, live: LiveFile) -> str:
         raise NotReady(reason, is_final=True) from error
 
 
-def serves(watched: WatchedInstance, step: RestartStep, names: dict[int, str]) -> None:
-    """Every backend that it had up is up again. names: of backends by node_id. Raises NotServing."""
+def serves(watched: WatchedInstance, step: RestartStep, backends: Mapping[int, Backend]) -> None:
+    """Every backend that it had up is up again, by the same numbers. backends: by node_id. Raises NotServing."""
     try:
         # By SQL alone: PCP answers also where clients are turned away.
         nodes = asyncio.run(node_control.shown_nodes(watched.address, None))
@@ -110,8 +112,13 @@ def serves(watched: WatchedInstance, step: RestartStep, names: dict[int, str]) -
         raise NotServing(f"{watched.name} does not serve yet: {error.reason}.") from error
     except ShowRowError as error:
         raise NotServing(f"{watched.name} shows its backends in an unknown way: {error}.") from error
+    known = {node_id: (backend.hostname, backend.port) for node_id, backend in backends.items()}
+    if different := differences(known, nodes.addresses):
+        reason = f"{watched.name} numbers the backends differently since it was restarted: {'; '.join(different)}."
+        raise NotServing(reason, is_final=True)
     before: list[int] = (step.before or {}).get("up", [])
-    missing = [names.get(node_id, f"backend {node_id}") for node_id in before if not nodes.is_so(node_id, "up")]
+    wanted = {node_id: backend for node_id, backend in sorted(backends.items()) if node_id in before}
+    missing = [backend.shown_name for node_id, backend in wanted.items() if not nodes.is_so(node_id, "up")]
     if missing:
         raise NotServing(
             f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not up at {watched.name} since it was "

@@ -239,9 +239,9 @@ def _read_back(restart: RollingRestart, step: RestartStep, holder: str, clock: C
     if watched is None or step.instance is None:
         _fail(restart, step, holder, f"{step.instance_name} is no longer registered.")
         return
-    names = {each.node_id: each.shown_name for each in restart.cluster.backends.all()}
+    backends = {each.node_id: each for each in restart.cluster.backends.all()}
     try:
-        restart_checks.serves(watched, step, names)
+        restart_checks.serves(watched, step, backends)
         if step.serves_at is None:
             rows.change_step(step, restart, holder, serves_at=clock())
         receipt = restart_checks.read_back(step.instance, step)

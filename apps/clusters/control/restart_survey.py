@@ -1,27 +1,28 @@
 """Every pgpool of a cluster asked just now, before one of them is restarted."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from apps.clusters.control.restart_ways import way_of
+from apps.clusters.domain.instance_numbering import Address, in_the_cluster
 from apps.clusters.domain.restart_risk import PgpoolSeen, RestartAssessment, assess
 from apps.clusters.domain.show_rows import ShowRowError
 from apps.clusters.domain.watchdog import Watchdog
 from apps.clusters.models import Cluster, PgpoolInstance
 from apps.clusters.outside import generation, node_control, pcp
 from apps.clusters.outside.generation import Sight
-from apps.clusters.outside.node_control import UP
 from apps.clusters.outside.pgpool_client import PgpoolUnreachable
-from apps.clusters.polling.registry import WatchedInstance, watched_cluster
+from apps.clusters.polling.registry import WatchedCluster, WatchedInstance, watched_cluster
 
 WATCHDOG_DEADLINE_S = 2.0
 
 
 @dataclass(frozen=True)
 class PgpoolFound:
-    """trouble: why it did not answer; then nothing else is known. up: node_ids of the backends that it has up.
+    """trouble: why it did not answer; then nothing else is known.
 
+    up: the backends that it has up, by the cluster's node_id: a restart may change by which numbers it knows them.
     is_leader: of the watchdog; None where there is none, or it is not told. virtual_ip: "" without one.
     """
 
@@ -36,7 +37,7 @@ class PgpoolFound:
 
 def survey(cluster: Cluster) -> tuple[PgpoolFound, ...]:
     """All pgpools at once: a frozen one costs some seconds, and no more."""
-    return asyncio.run(_survey(watched_cluster(cluster).instances))
+    return asyncio.run(_survey(watched_cluster(cluster)))
 
 
 def assessed(*, cluster: Cluster, wanted: Collection[PgpoolInstance]) -> RestartAssessment:
@@ -58,11 +59,12 @@ def _seen(found: PgpoolFound, instance: PgpoolInstance) -> PgpoolSeen:
     )
 
 
-async def _survey(instances: Collection[WatchedInstance]) -> tuple[PgpoolFound, ...]:
-    return tuple(await asyncio.gather(*map(_pgpool, instances)))
+async def _survey(cluster: WatchedCluster) -> tuple[PgpoolFound, ...]:
+    known = {backend.node_id: backend.place for backend in cluster.backends}
+    return tuple(await asyncio.gather(*(_pgpool(instance, known) for instance in cluster.instances)))
 
 
-async def _pgpool(instance: WatchedInstance) -> PgpoolFound:
+async def _pgpool(instance: WatchedInstance, known: Mapping[int, Address]) -> PgpoolFound:
     try:
         sight = await generation.look(instance.address)
         nodes = await node_control.shown_nodes(instance.address, instance.pcp)
@@ -70,7 +72,8 @@ async def _pgpool(instance: WatchedInstance) -> PgpoolFound:
         return PgpoolFound(instance.instance_id, instance.name, f"{error.reason}. {error.fix}".strip())
     except ShowRowError as error:
         return PgpoolFound(instance.instance_id, instance.name, f"it answers in an unknown way: {error}")
-    up = tuple(sorted(node_id for node_id, status in nodes.statuses.items() if status in UP))
+    numbers = in_the_cluster(known, nodes.addresses)
+    up = tuple(sorted(number for node_id, number in numbers.items() if nodes.is_so(node_id, "up")))
     watchdog = await _watchdog(instance)
     return PgpoolFound(
         instance.instance_id,

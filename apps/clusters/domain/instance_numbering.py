@@ -19,6 +19,13 @@ def differences(known: Mapping[int, Address], found: Mapping[int, Address]) -> S
     ]
 
 
+def in_the_cluster(known: Mapping[int, Address], found: Mapping[int, Address]) -> Mapping[int, int]:
+    """node_id of a pgpool -> the cluster's node_id of the same server; without servers that the cluster lacks."""
+    numbers = {_canonical(address): node_id for node_id, address in known.items()}
+    places = {node_id: _canonical(address) for node_id, address in found.items()}
+    return {node_id: numbers[place] for node_id, place in places.items() if place in numbers}
+
+
 def _difference(
     node_id: int, expected: Address | None, seen: Address | None, numbers: Mapping[Address | None, int]
 ) -> str:

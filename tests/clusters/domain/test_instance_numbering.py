@@ -1,6 +1,6 @@
 """Whether two pgpools number their backends alike, and how they differ."""
 
-from apps.clusters.domain.instance_numbering import differences
+from apps.clusters.domain.instance_numbering import differences, in_the_cluster
 
 KNOWN = {0: ("db0", 5432), 1: ("db1", 5432), 2: ("db2", 5432)}
 
@@ -26,3 +26,9 @@ def test_missing_and_further_backends_are_named() -> None:
         "backend 2 (db2:5432) is missing here",
         "backend 3 is [::1]:5432 here, which the cluster does not have",
     ]
+
+
+def test_servers_are_found_again_under_other_numbers() -> None:
+    shown = {0: ("DB0.", 5432), 1: ("db2", 5432), 2: ("db9", 5432)}
+
+    assert in_the_cluster(KNOWN, shown) == {0: 0, 1: 2}
