@@ -15,7 +15,8 @@ from django.http import Http404
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.domain.write_functions import CATALOG, VOLATILITIES, Judged, Verdict, judge, propose
+from apps.clusters.domain.postgres_functions import CATALOG
+from apps.clusters.domain.write_functions import VOLATILITIES, Judged, Verdict, judge, propose
 from apps.clusters.models import Backend, Cluster, FunctionSurvey
 from apps.clusters.outside.backend_client import BackendAddress
 from apps.clusters.outside.function_catalog import BackendUnreachable, Catalog, FunctionsUnreadable, read_catalog

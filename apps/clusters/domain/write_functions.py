@@ -4,52 +4,24 @@ With both function lists empty, pgpool goes by the volatility in the catalog: a 
 VOLATILE is sent to standbys, and a VOLATILE one that only reads is kept on the primary. With a write_function_list it
 asks the catalog no more, so the list has to name every function that writes, PostgreSQL's own ones too. A
 read_only_function_list makes every other function a writing one, count() as well: none is ever proposed.
-Source: Pgpool-II manual, "Load Balancing", write_function_list; what a trigger or an operator calls is not seen.
+Source: Pgpool-II manual, "Load Balancing", write_function_list.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
-
-from pglast import parse_plpgsql
-from pglast.parser import ParseError, parse_sql_json
 
 from apps.clusters.domain.connection_trouble import quoted_identifier
+from apps.clusters.domain.function_bodies import READ_LANGUAGES, Body, read_body
+from apps.clusters.domain.postgres_functions import CATALOG, REFUSED_BY_STANDBYS, runs_text, why_primary
 
-CATALOG = "pg_catalog"
 VOLATILE = "v"
 VOLATILITIES: Mapping[str, str] = {"i": "IMMUTABLE", "s": "STABLE", "v": "VOLATILE"}
-# VOLATILE ones of PostgreSQL that change nothing: each call gives something else, or takes its time.
-_CATALOG_READERS = re.compile(
-    r"random|random_normal|setseed|clock_timestamp|timeofday|gen_random_uuid|uuidv[47]|pg_sleep.*|pg_stat_get_.*"
-    r"|pg_stat_file|pg_ls_.*|pg_read_.*|pg_show_.*|pg_hba_file_rules|pg_ident_file_mappings|pg_lock_status"
-    r"|pg_relation_filenode|pg_control_.*|pg_current_logfile|pg_get_.*|pg_is_.*|pg_last_.*|pg_current_wal_.*"
-    r"|pg_prepared_.*|pg_cursor|pg_backend_pid|pg_safe_snapshot_blocking_pids|pg_blocking_pids|pg_isolation_.*"
-    r"|pg_database_size|pg_tablespace_size|pg_relation_size|pg_table_size|pg_indexes_size|pg_total_relation_size"
-    r"|pg_column_.*|pg_config|pg_listening_channels|pg_notification_queue_usage|txid_status|pg_xact_status"
-    r"|pg_get_wal_.*|.*_to_xml.*|query_to_xml.*|table_to_xml.*|cursor_to_xml.*|ts_stat|ts_rewrite|pg_timezone_.*"
-)
-# Statements inside a function that change nothing.
-_READING = {
-    "SelectStmt",
-    "RawStmt",
-    "VariableShowStmt",
-    "DeclareCursorStmt",
-    "FetchStmt",
-    "ClosePortalStmt",
-    "ReturnStmt",
-}
-_WRITING_PARTS = {"LockingClause": "locks rows (FOR UPDATE or FOR SHARE)", "IntoClause": "makes a table"}
-_DYNAMIC = {"PLpgSQL_stmt_dynexecute", "PLpgSQL_stmt_dynfors"}
 _PLAIN_NAME = re.compile(r"[a-z0-9_$]+")
-_ASSIGNED = re.compile(r"^.*?(?::=|=)", re.DOTALL)
-FULL, ASSIGNMENT = 0, 3
 
 
 class Verdict(StrEnum):
@@ -103,15 +75,6 @@ class Judged:
         return f"ALTER FUNCTION {quoted_identifier(one.schema)}.{quoted_identifier(one.name)}({one.arguments}) {mark};"
 
 
-@dataclass
-class _Body:
-    """What stands in one body. writes: the first thing that does; unread: why something stays unknown."""
-
-    writes: str = ""
-    unread: str = ""
-    calls: set[str] = field(default_factory=set)
-
-
 def judge(functions: Sequence[Function]) -> list[Judged]:
     """Every function by its own body and by what it calls; in the order given."""
     bodies = [_body(one) for one in functions]
@@ -119,11 +82,11 @@ def judge(functions: Sequence[Function]) -> list[Judged]:
     for position, one in enumerate(functions):
         by_name.setdefault(one.name, []).append(position)
     _pass_on(bodies, by_name, functions)
-    changing = {one.name for one in functions if one.schema == CATALOG and one.volatility == VOLATILE}
-    return [_judged(one, body, changing) for one, body in zip(functions, bodies, strict=True)]
+    unsteady = _unsteady(bodies, functions)
+    return [_judged(one, body, unsteady) for one, body in zip(functions, bodies, strict=True)]
 
 
-def _pass_on(bodies: Sequence[_Body], by_name: Mapping[str, Sequence[int]], functions: Sequence[Function]) -> None:
+def _pass_on(bodies: Sequence[Body], by_name: Mapping[str, Sequence[int]], functions: Sequence[Function]) -> None:
     """A function does what those do that it calls, until nothing changes any more."""
     is_changing = True
     while is_changing:
@@ -135,91 +98,43 @@ def _pass_on(bodies: Sequence[_Body], by_name: Mapping[str, Sequence[int]], func
             writer = next((position for position in called if bodies[position].writes), None)
             unread = next((position for position in called if bodies[position].unread), None)
             if writer is not None:
-                body.writes, is_changing = f"calls {functions[writer].name}, which writes", True
+                body.writes, is_changing = f"calls {functions[writer].name}, which {_does(functions[writer])}", True
             elif unread is not None and not body.unread:
                 body.unread, is_changing = f"calls {functions[unread].name}, which cannot be read", True
 
 
-def _judged(function: Function, body: _Body, changing: AbstractSet[str]) -> Judged:
+def _does(writer: Function) -> str:
+    is_refused = writer.schema == CATALOG and writer.name in REFUSED_BY_STANDBYS
+    return "a standby refuses" if is_refused else "writes"
+
+
+def _unsteady(bodies: Sequence[Body], functions: Sequence[Function]) -> set[str]:
+    """Names of all that is, or calls at any depth, a VOLATILE one of PostgreSQL's own, as random()."""
+    found = {one.name for one in functions if one.schema == CATALOG and one.volatility == VOLATILE}
+    more = found
+    while more:
+        callers = {one.name for one, body in zip(functions, bodies, strict=True) if body.calls & more}
+        more = callers - found
+        found |= more
+    return found
+
+
+def _judged(function: Function, body: Body, unsteady: AbstractSet[str]) -> Judged:
     if body.writes:
         return Judged(function, Verdict.WRITES, body.writes)
     if body.unread:
         return Judged(function, Verdict.UNKNOWN, body.unread)
-    return Judged(function, Verdict.READS, "only reads", is_steady=not body.calls & changing)
+    return Judged(function, Verdict.READS, "only reads", is_steady=not body.calls & unsteady)
 
 
-def _body(function: Function) -> _Body:
+def _body(function: Function) -> Body:
     if function.schema == CATALOG:
-        is_writer = function.volatility == VOLATILE and not _CATALOG_READERS.fullmatch(function.name)
-        return _Body(writes="one of PostgreSQL's own, VOLATILE" if is_writer else "")
-    if function.definition is None or function.language not in {"sql", "plpgsql"}:
-        return _Body(unread=f"written in {function.language}, which cannot be read")
-    body = _Body()
-    try:
-        if function.language == "sql":
-            _read_sql_function(function.definition, body)
-        else:
-            _read_plpgsql(function.definition, body)
-    except (ParseError, ValueError, RecursionError, KeyError) as error:
-        body.unread = f"its body cannot be read: {str(error).splitlines()[0][:120] if str(error) else 'unknown form'}"
-    return body
-
-
-def _read_sql_function(definition: str, body: _Body) -> None:
-    whole = json.loads(parse_sql_json(definition))
-    [made] = [value for name, value in _nodes(whole) if name == "CreateFunctionStmt"]
-    if "sql_body" in made:
-        _read_nodes(made["sql_body"], body)
-        return
-    [texts] = [option for name, option in _nodes(made) if name == "DefElem" and option.get("defname") == "as"]
-    _read_sql(next(value["sval"] for name, value in _nodes(texts) if name == "String"), body)
-
-
-def _read_plpgsql(definition: str, body: _Body) -> None:
-    for name, value in _nodes(parse_plpgsql(definition)):
-        if name in _DYNAMIC:
-            body.unread = "runs a statement that is put together while it runs (EXECUTE)"
-        elif name in {"PLpgSQL_stmt_commit", "PLpgSQL_stmt_rollback"}:
-            body.writes = body.writes or "ends transactions"
-        elif name == "PLpgSQL_expr":
-            mode, query = value.get("parseMode", FULL), str(value["query"])
-            if mode == ASSIGNMENT:
-                query = _ASSIGNED.sub("", query, count=1)
-            _read_sql(query if mode == FULL else f"SELECT {query}", body)
-
-
-def _read_sql(text: str, body: _Body) -> None:
-    if text.strip():
-        _read_nodes(json.loads(parse_sql_json(text)), body)
-
-
-def _read_nodes(tree: Any, body: _Body) -> None:
-    for name, value in _nodes(tree):
-        if name == "FuncCall":
-            body.calls.add(str(value["funcname"][-1]["String"]["sval"]))
-        elif name in _WRITING_PARTS or name in {"lockingClause", "intoClause"}:
-            body.writes = body.writes or _WRITING_PARTS[name[0].upper() + name[1:]]
-        elif name.endswith("Stmt") and name[0].isupper() and name not in _READING:
-            body.writes = body.writes or _statement_words(name)
-
-
-def _statement_words(name: str) -> str:
-    """InsertStmt -> runs INSERT; CreateTableAsStmt -> runs CREATE TABLE AS."""
-    words = re.findall(r"[A-Z][a-z]*", name.removesuffix("Stmt"))
-    return f"runs {' '.join(words).upper()}"
-
-
-def _nodes(tree: Any) -> Iterator[tuple[str, Any]]:
-    """Every name of the tree with what stands there."""
-    left = [tree]
-    while left:
-        current = left.pop()
-        if isinstance(current, dict):
-            for name, value in current.items():
-                yield name, value
-                left.append(value)
-        elif isinstance(current, list):
-            left.extend(current)
+        is_volatile = function.volatility == VOLATILE
+        unread = "runs a statement that it is given" if is_volatile and runs_text(function.name) else ""
+        return Body(writes=why_primary(function.name, is_volatile=is_volatile), unread=unread)
+    if function.definition is None or function.language not in READ_LANGUAGES:
+        return Body(unread=f"written in {function.language}, which cannot be read")
+    return read_body(language=function.language, definition=function.definition)
 
 
 @dataclass(frozen=True)

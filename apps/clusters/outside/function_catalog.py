@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 import psycopg
 
+from apps.clusters.domain.postgres_functions import REFUSED_BY_STANDBYS
 from apps.clusters.domain.write_functions import Function
 from apps.clusters.outside.backend_client import BackendAddress, BackendUnreachable, connect_backend
 from apps.clusters.outside.sockets import DeadlinePassed
 
 MOST_FUNCTIONS = 5000
-# PostgreSQL's own ones are judged by their volatility alone; triggers and aggregates are not called by their name.
+_REFUSED_SQL = ", ".join(f"'{name}'" for name in sorted(REFUSED_BY_STANDBYS))
+# PostgreSQL's own ones are judged by volatility and name alone; triggers and aggregates are not called by their name.
 FUNCTIONS_SQL = f"""
 SELECT n.nspname AS schema, p.proname AS name, pg_get_function_identity_arguments(p.oid) AS arguments,
        l.lanname AS language, p.provolatile::text AS volatility, p.prokind = 'p' AS is_procedure,
@@ -20,10 +22,10 @@ SELECT n.nspname AS schema, p.proname AS name, pg_get_function_identity_argument
 FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang
 WHERE p.prokind IN ('f', 'p') AND n.nspname <> 'information_schema'
   AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype)
-  AND (n.nspname <> 'pg_catalog' OR p.provolatile = 'v')
+  AND (n.nspname <> 'pg_catalog' OR p.provolatile = 'v' OR p.proname IN ({_REFUSED_SQL}))
 ORDER BY n.nspname = 'pg_catalog' DESC, n.nspname, p.proname, p.oid
 LIMIT {MOST_FUNCTIONS + 1}
-"""  # noqa: S608  # a number of our own
+"""  # noqa: S608  # numbers and names of our own
 
 
 # Those that a client can connect to: whatever runs there goes by the same pgpool.conf.
@@ -32,7 +34,10 @@ DATABASES_SQL = "SELECT datname FROM pg_database WHERE datallowconn AND NOT dati
 
 @dataclass(frozen=True)
 class Catalog:
-    """functions: PostgreSQL's VOLATILE ones and all others, of one database. databases: all that the server holds."""
+    """functions: PostgreSQL's VOLATILE ones, those that standbys refuse, and all others, of one database.
+
+    databases: all that the server holds.
+    """
 
     functions: list[Function]
     databases: list[str]
