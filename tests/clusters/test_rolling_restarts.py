@@ -151,16 +151,21 @@ def test_a_backend_that_is_down_after_the_restart_halts(acme: Scene) -> None:
     assert "pg3 is not up at pgpool-1 since it was restarted" in restart.outcome
 
 
-def test_a_pgpool_that_starts_with_other_numbers_halts(acme: Scene) -> None:
-    restart = request(acme, "pgpool-1")
-    clock = Clock(step_s=1)
+def renumbering(acme: Scene, clock: Clock) -> Clock:
+    """The restart of pgpool-1 swaps the numbers of two of its backends, once."""
+    before = acme.pgpools[0].backends[1].port
 
-    def starts_with_others(look: int) -> None:
-        if acme.pgpools[0].restart_count and acme.pgpools[0].backends[1].port == 25433:
+    def look(number: int) -> None:
+        if acme.pgpools[0].restart_count and acme.pgpools[0].backends[1].port == before:
             swap(acme.pgpools[0])
 
-    clock.when_looked = starts_with_others
-    until_it_ends(restart, clock)
+    clock.when_looked = look
+    return clock
+
+
+def test_a_pgpool_that_starts_with_other_numbers_halts(acme: Scene) -> None:
+    restart = request(acme, "pgpool-1")
+    until_it_ends(restart, renumbering(acme, Clock(step_s=1)))
 
     assert restart.state == State.FAILED
     assert f"pgpool-1 numbers the backends differently since it was restarted: {SWAPPED}." in restart.outcome
@@ -171,14 +176,7 @@ def test_what_a_renumbered_pgpool_had_up_is_looked_for_by_its_new_numbers(acme: 
     swap(acme.pgpools[0])
     acme.pgpools[0].backends[1].status = "down"  # 25434, which the cluster numbers 2
     restart = request(acme, "pgpool-1")
-    clock = Clock(step_s=20)
-
-    def starts_as_registered(look: int) -> None:
-        if acme.pgpools[0].restart_count and acme.pgpools[0].backends[1].port == 25434:
-            swap(acme.pgpools[0])
-
-    clock.when_looked = starts_as_registered
-    until_it_ends(restart, clock)
+    until_it_ends(restart, renumbering(acme, Clock(step_s=20)))
 
     assert restart.state == State.FAILED
     assert "pg2 is not up at pgpool-1 since it was restarted" in restart.outcome

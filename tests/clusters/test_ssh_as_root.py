@@ -110,7 +110,8 @@ def test_a_link_put_in_the_place_of_the_new_file_leads_root_nowhere(host: Host) 
 
 def test_where_others_may_write_root_does_not(host: Host) -> None:
     host.conf.parent.chmod(0o777)
-    reason = f"others than root may write in {host.conf.parent}/, where root does not"
+    place, mending = f"{host.conf.parent}/", "chmod go-w it, or give file and directory to pgpool's account"
+    reason = f"others than root may write in {place}, where root does not: {mending}"
 
     assert f"obstacle {reason}\n" in host.ask("read", str(host.conf))
     assert f"refused failed {host.conf} is not replaced: {reason}\n" in host.write()

@@ -42,13 +42,13 @@ act_as_owner() {
     if [ "$owner" != root ]; then
         group=$(id -g -- "$owner" 2>/dev/null) && as="setpriv --reuid=$owner --regid=$group --init-groups --" me=$owner
         $as true 2>/dev/null && [ -n "$as" ] && return 0
-        as='' me=root unsafe="${real%/*} belongs to $owner, and that host has no way to act as $owner (setpriv of util-linux)"
+        as='' me=root unsafe="${real%/*} belongs to $owner, and that host has no way to act as $owner: install setpriv (util-linux)"
         return 0
     fi
     while :; do
         case $(stat -c '%u %A' -- "$place/") in
             '0 d'????-??-?|'0 d'????????[tT]) ;;
-            *) unsafe="others than root may write in $place/, where root does not"; return 0 ;;
+            *) unsafe="others than root may write in $place/, where root does not: chmod go-w it, or give file and directory to pgpool's account"; return 0 ;;
         esac
         [ -n "$place" ] || return 0
         place=${place%/*}
