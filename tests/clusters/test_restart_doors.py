@@ -186,6 +186,46 @@ def test_where_nothing_is_written_no_restart_is_offered_and_no_pgpool_asked(acme
     assert [reason.split(":")[0] for reason in asked["refusals"]] == [f"{observed.name} is observe only"]
 
 
+def observe(acme: Scene, *names: str) -> None:
+    none: dict[str, Any] = {"delivery_kind": "observe", "delivery_path": "", "delivery_target": None}
+    acme.cluster.instances.filter(name__in=names).update(**none, restart_command="")
+
+
+def test_where_every_pgpool_is_observed_no_restart_is_offered_and_none_is_asked(acme: Scene) -> None:
+    observe(acme, "pgpool-1", "pgpool-2")
+    acme.pgpools[0].mode = "refuse"
+    why = "pgpool-1 and pgpool-2: registered as observe only, so Lifeguard never restarts them."
+    operator, by_rest = browser("operator"), script("admin")
+
+    shown = operator.get(PAGE).content.decode()
+    assert why in shown
+    assert f"{PAGE}start/" not in shown
+    for answer in (operator.get(f"{PAGE}start/"), operator.post(f"{PAGE}start/", {"instances": ["pgpool-2"]})):
+        assert why in answer.content.decode()
+        assert 'type="submit">Restart' not in answer.content.decode()
+
+    assert by_rest.get(REST).json()["busy"].startswith(why)
+    for body in ({}, {"instances": ["pgpool-1"]}):
+        refused = by_rest.post(REST, body)
+        assert (refused.status_code, refused.json()["type"]) == (409, "urn:lifeguard:restart-refused")
+        assert [each.startswith(why) for each in refused.json()["refusals"]] == [True]
+        assert by_rest.post(REST, {**body, "dry_run": True}).json()["refusals"] == refused.json()["refusals"]
+    PendingRestart.objects.all().delete()
+    assert by_rest.post(REST, {}).json()["refusals"][0].startswith(why)
+    assert not RollingRestart.objects.exists()
+
+
+def test_beside_a_pgpool_that_is_observed_the_others_are_offered(acme: Scene) -> None:
+    observe(acme, "pgpool-2")
+    operator = browser("operator")
+
+    assert f"{PAGE}start/" in operator.get(PAGE).content.decode()
+    asked = operator.get(f"{PAGE}start/").content.decode()
+
+    assert "Restart pgpool-1?" in asked
+    assert 'value="pgpool-2"' not in asked
+
+
 def test_a_restart_under_way_can_be_cancelled_on_its_page(acme: Scene) -> None:
     acme.cluster.instances.update(restart_command="")
     restart = advance(request(acme))

@@ -47,6 +47,21 @@ def risk_of(*, cluster: Cluster, names: Sequence[str] | None = None) -> RestartA
     return restart_survey.assessed(cluster=cluster, wanted=wanted)
 
 
+def why_none(cluster: Cluster) -> str:
+    """Why no pgpool of it is restarted from here, whichever is asked for; "" where one can be. Asks no pgpool."""
+    if why := writes.why_not(cluster):
+        return why
+    instances = list(cluster.instances.order_by("name"))
+    if instances and all(_is_observed(each) for each in instances):
+        return _never_restarted([each.name for each in instances])
+    return ""
+
+
+def restartable_names(cluster: Cluster) -> list[str]:
+    """Of the pgpools that are not observe only, by name."""
+    return [each.name for each in cluster.instances.order_by("name") if not _is_observed(each)]
+
+
 def request(
     *, caller: Caller, cluster: Cluster, names: Sequence[str] | None = None, note: str = "", now: datetime
 ) -> RollingRestart:
@@ -124,14 +139,24 @@ def _wanted(cluster: Cluster, names: Sequence[str] | None) -> list[PgpoolInstanc
 
 def _not_steered(cluster: Cluster, wanted: Sequence[PgpoolInstance]) -> tuple[str, ...]:
     """Why nothing is restarted here now."""
-    if why := writes.why_not(cluster):
+    if why := why_none(cluster):
         return (why,)
     if not wanted:
         return ("No pgpool of this cluster waits for a restart. Name those that shall be restarted all the same.",)
-    observed = [each.name for each in wanted if each.delivery_kind == PgpoolInstance.Delivery.OBSERVE]
-    if not observed:
-        return ()
-    return (f"{listed(observed)}: registered as observe only, so Lifeguard does nothing to it.",)
+    observed = [each.name for each in wanted if _is_observed(each)]
+    return (_never_restarted(observed),) if observed else ()
+
+
+def _is_observed(instance: PgpoolInstance) -> bool:
+    return instance.delivery_kind == PgpoolInstance.Delivery.OBSERVE
+
+
+def _never_restarted(names: Sequence[str]) -> str:
+    it = "it" if len(names) == 1 else "them"
+    return (
+        f"{listed(names)}: registered as observe only, so Lifeguard never restarts {it}. Choose a delivery in Settings "
+        f"to restart {it} from here."
+    )
 
 
 def _add_steps(restart: RollingRestart, order: Sequence[str]) -> None:

@@ -10,7 +10,7 @@ from apps.clusters.forms import fields
 
 
 class RestartForm(forms.Form):
-    """names: of all pgpools; those that wait for a restart are ticked."""
+    """names: of all pgpools that can be restarted from here; those that wait for a restart are ticked."""
 
     instances = forms.MultipleChoiceField(
         label="Which pgpools",

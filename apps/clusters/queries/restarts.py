@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.control import writes
+from apps.clusters.control import restarts
 from apps.clusters.models import BackendOperation, Cluster, RestartStep, RollingRestart, Rollout
 from apps.clusters.queries.pending_restarts import PendingRestartAnswer, pending_restarts
 
@@ -94,7 +94,7 @@ def _whole(found: QuerySet[RollingRestart]) -> QuerySet[RollingRestart]:
 
 
 def _busy(cluster: Cluster) -> str:
-    if why := writes.why_not(cluster):
+    if why := restarts.why_none(cluster):
         return why
     restart = cluster.restarts.filter(state=RollingRestart.State.RUNNING).first()
     if restart is not None:

@@ -52,13 +52,14 @@ def restart_start(request: HttpRequest, caller: Caller, slug: str) -> HttpRespon
     """Asked for: what it would do, from what every pgpool says just now. Posted: the restart."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     answer = restarts_answer(cluster=cluster, caller=caller)
-    names = list(cluster.instances.order_by("name").values_list("name", flat=True))
+    names = restarts.restartable_names(cluster)
+    waiting = [name for name in answer["waiting"] if name in names] or names
     if request.method == "GET":
-        chosen = [name for name in request.GET.getlist("instance") if name in names] or answer["waiting"] or names
+        chosen = [name for name in request.GET.getlist("instance") if name in names] or waiting
         return _asked(request, caller, cluster, RestartForm(names=names, initial={"instances": chosen}), chosen)
     form = RestartForm(request.POST, names=names)
     if not form.is_valid():
-        return _asked(request, caller, cluster, form, answer["waiting"] or names, status=422)
+        return _asked(request, caller, cluster, form, waiting, status=422)
     try:
         restarts.request(
             caller=caller,
@@ -84,7 +85,7 @@ def _asked(
 ) -> HttpResponse:
     context = {**cluster_context(caller, cluster, TAB), "form": form, "refusal": refusal}
     if not refusal:
-        context["risk"] = restarts.risk_of(cluster=cluster, names=chosen)
+        context["risk"] = restarts.risk_of(cluster=cluster, names=chosen or None)
     return render(request, "clusters/restart_start.html", context, status=status)
 
 
