@@ -214,29 +214,6 @@ def test_another_pgpool_that_goes_away_meanwhile_stops_it(acme: Scene) -> None:
     assert "pgpool-2 does not answer, so nothing is restarted" in restart.outcome
 
 
-def test_by_hand_it_says_when_and_sees_it(acme: Scene) -> None:
-    acme.cluster.instances.update(restart_command="")
-    restart = advance(request(acme, "pgpool-2"))
-
-    assert (restart.state, states(restart)) == (State.RUNNING, ["ordered"])
-    assert ClusterEvent.objects.filter(title="restart pgpool-2 now").exists()
-    acme.pgpools[1].reload()
-    assert advance(restart, now=NOW + timedelta(seconds=5)).state == State.RUNNING
-    acme.pgpools[1].restart()
-
-    assert advance(restart, now=NOW + timedelta(seconds=10)).state == State.DONE
-    assert advance(restart).outcome == "pgpool-2 was restarted and uses its file."
-
-
-def test_by_hand_it_does_not_wait_for_ever(acme: Scene) -> None:
-    acme.cluster.instances.update(restart_command="", longest_wait_h=2)
-    restart = advance(request(acme, "pgpool-2"))
-
-    advance(restart, now=NOW + timedelta(hours=2))
-
-    assert (restart.state, restart.outcome.split(". ")[0]) == (State.FAILED, "Nobody restarted pgpool-2 within 2 h")
-
-
 def test_a_command_that_is_no_longer_allowed_is_never_run(acme: Scene, settings: Any) -> None:
     restart = request(acme)
     settings.RESTART_COMMANDS = [RestartCommand("rival", "fake", COMMAND)]

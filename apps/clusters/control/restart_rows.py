@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from apps.clusters.control import leased_rows
+from apps.clusters.control import leased_rows, writes
 from apps.clusters.control.revisions import WeightsRefused
 from apps.clusters.domain.rolling_restart import RestartState, RestartStepState, RestartStepView, RestartView
 from apps.clusters.models import Cluster, ClusterEvent, RestartStep, RollingRestart
@@ -57,7 +57,7 @@ def view_of(restart: RollingRestart, steps: Sequence[RestartStep], *, now: datet
                 is_by_hand=step.way == RestartStep.Way.HAND,
                 attempts=step.attempts,
                 has_ended=step.ended_at is not None,
-                is_overdue=step.ordered_at is not None and now >= given_up_at(step, step.ordered_at),
+                is_overdue=is_overdue(step, restart.cluster.organisation_id, now=now),
             )
             for step in steps
         ),
@@ -65,14 +65,29 @@ def view_of(restart: RollingRestart, steps: Sequence[RestartStep], *, now: datet
     )
 
 
-def given_up_at(step: RestartStep, ordered_at: datetime) -> datetime:
-    """When what is waited for should have come."""
+def is_overdue(step: RestartStep, organisation_id: int, *, now: datetime) -> bool:
+    """Whether what is waited for should have come. Nobody is hurried while writes are stopped."""
+    if step.ordered_at is None:
+        return False
+    if step.state == State.ORDERED and step.way == RestartStep.Way.HAND:
+        if writes.stop_in_force(organisation_id) is not None:
+            return False
+        changed_at = writes.changed_at(organisation_id)
+        asked_at = step.ordered_at if changed_at is None else max(step.ordered_at, changed_at)
+        return now >= asked_at + by_hand_within(step)
+    return now >= _given_up_at(step, step.ordered_at)
+
+
+def by_hand_within(step: RestartStep) -> timedelta:
+    """How long a person may take to begin with it; anew once writes that were stopped are allowed again."""
+    return timedelta(hours=step.instance.longest_wait_h if step.instance else 0)
+
+
+def _given_up_at(step: RestartStep, ordered_at: datetime) -> datetime:
     if step.state == State.RESTARTED:
         if step.serves_at is not None:
             return step.serves_at + READ_BACK_WITHIN
         return (step.returned_at or ordered_at) + RETURNS_WITHIN
-    if step.way == RestartStep.Way.HAND:
-        return ordered_at + timedelta(hours=step.instance.longest_wait_h if step.instance else 0)
     if step.ended_at is None:
         known_at = ordered_at + ORDER_UNKNOWN_FOR
         # It is away, so it may be starting: another order would cut that short.
@@ -82,10 +97,11 @@ def given_up_at(step: RestartStep, ordered_at: datetime) -> datetime:
 
 def away_for(instance_id: int, *, now: datetime) -> RestartStep | None:
     """The step under way that this pgpool may be away for; None once it should have been back."""
-    step = RestartStep.objects.filter(
+    running = RestartStep.objects.filter(
         instance_id=instance_id, state__in=(State.ORDERED, State.RESTARTED), restart__state=RollingRestart.State.RUNNING
-    ).first()
-    if step is None or step.ordered_at is None or now >= given_up_at(step, step.ordered_at):
+    )
+    step = running.select_related("instance", "restart__cluster").first()
+    if step is None or step.ordered_at is None or is_overdue(step, step.restart.cluster.organisation_id, now=now):
         return None
     # A person may take hours to begin with it, but not to end it.
     is_late = step.silent_at is not None and now >= step.silent_at + RETURNS_WITHIN

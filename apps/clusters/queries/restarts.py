@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.clusters.control import restarts
+from apps.clusters.control import restart_rows, restarts, writes
 from apps.clusters.models import BackendOperation, Cluster, RestartStep, RollingRestart, Rollout
 from apps.clusters.queries.pending_restarts import PendingRestartAnswer, pending_restarts
 
@@ -90,7 +90,7 @@ def restart_answer(*, restart: RollingRestart, caller: Caller) -> RestartAnswer:
 
 
 def _whole(found: QuerySet[RollingRestart]) -> QuerySet[RollingRestart]:
-    return found.select_related("cluster").prefetch_related("steps")
+    return found.select_related("cluster").prefetch_related("steps__instance")
 
 
 def _busy(cluster: Cluster) -> str:
@@ -139,21 +139,32 @@ def _sentence(restart: RollingRestart, steps: list[RestartStep]) -> str:
     counted = f"{done} of {len(steps)} pgpools restarted."
     if restart.outcome or current is None:
         return f"{counted} {restart.outcome}".strip()
-    return f"{_doing(current)} {counted}"
+    return f"{_doing(current, restart.cluster)} {counted}"
 
 
-def _doing(step: RestartStep) -> str:
+def _doing(step: RestartStep, cluster: Cluster) -> str:
     name = step.instance_name
     match step.state:
         case RestartStep.State.PENDING:
             return f"Looking whether {name} may be restarted now."
         case RestartStep.State.ORDERED if step.way == RestartStep.Way.HAND:
-            return f"Restart {name} now: Lifeguard waits until it sees it."
+            return _by_hand(step, cluster)
         case RestartStep.State.ORDERED:
             return f"Restarting {name}."
         case RestartStep.State.RESTARTED:
             return f"{name} was restarted: reading back what it uses."
     return step.error
+
+
+def _by_hand(step: RestartStep, cluster: Cluster) -> str:
+    name, stop = step.instance_name, writes.stop_in_force(cluster.organisation_id)
+    if stop is None:
+        return f"Restart {name} now: Lifeguard waits until it sees it."
+    hours = restart_rows.by_hand_within(step).total_seconds() / 3600
+    return (
+        f"{name} waits to be restarted by hand. {writes.words(stop)} The time for it, {hours:.3g} h, begins anew once "
+        "they are allowed again."
+    )
 
 
 def _step(step: RestartStep, caller: Caller) -> RestartStepAnswer:
