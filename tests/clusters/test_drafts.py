@@ -37,6 +37,8 @@ def test_parameters_and_weights_are_gathered_reviewed_and_rolled_out(acme: Scene
     assert add(operator, "num_init_children", "64", instance="pgpool-2") == 303
     assert add(operator, "client_idle_limit", "", is_default="on") == 303
     weights = {"weight_0": "0", "weight_1": "25", "weight_2": "75"}
+    none = operator.post(f"{DRAFT}weights/", dict.fromkeys(weights, "0"), follow=True)
+    assert "The weights: all are 0, but at least one backend needs more." in none.content.decode()
     assert operator.post(f"{DRAFT}weights/", weights).status_code == 303
 
     page = operator.get(DRAFT).content.decode()

@@ -107,7 +107,7 @@ def test_a_rejected_value_is_taken_back_with_nothing_left_out(acme: Scene) -> No
         ({"per_instance": {"pgpool-9": {"max_pool": "4"}}}, "pgpool-9", "pgpool-1, pgpool-2"),
         ({"per_instance": {"pgpool-1": 7}}, "", "object"),
         ({"per_instance": 7}, "per_instance", "object"),
-        ({"parameters": {"max_pool": "4"}, "weights": {"0": 0, "1": 0, "2": 0}}, "weights", "above 0"),
+        ({"parameters": {"max_pool": "4"}, "weights": {"0": 0, "1": 0, "2": 0}}, "weights", "all are 0, but"),
         ({"parameters": {"max_pool": "4"}, "base": "none"}, "base", "valid choice"),
         ({"parameters": {"max_pool": "4"}, "wheights": {}}, "wheights", "no field"),
     ],

@@ -76,7 +76,7 @@ def test_percents_start_a_rollout_of_the_smallest_integers(pair: Scene) -> None:
     [
         ({"weight_2": "-1"}, "pg3: -1.0 is not a number between 0 and 100000000."),
         ({"weight_2": "many"}, "pg3: 'many' is not a number between 0 and 100000000."),
-        ({"weight_1": "0", "weight_2": "0"}, "All weights are 0: at least one backend needs more."),
+        ({"weight_1": "0", "weight_2": "0"}, "The weights: all are 0, but at least one backend needs more."),
         ({"weight_7": "1"}, "is not one of the backends 0, 1, 2."),
     ],
 )
@@ -206,7 +206,7 @@ def test_bad_weights_are_told_while_a_rollout_is_running_too(pair: Scene) -> Non
     answer = browser("operator").post(PAGE, QUARTERS | {"weight_1": "0", "weight_2": "0"})
 
     assert answer.status_code == 422
-    assert "All weights are 0: at least one backend needs more." in unescape(text_of(answer))
+    assert "The weights: all are 0, but at least one backend needs more." in unescape(text_of(answer))
 
 
 def test_a_rollout_is_shown_with_its_steps_and_its_way_back(pair: Scene) -> None:

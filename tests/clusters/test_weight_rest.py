@@ -82,6 +82,20 @@ def test_bad_weights_are_refused_by_field(pair: Scene, body: dict[str, object], 
     assert not ConfigRevision.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"weights": {"0": 0, "1": 0, "2": 0}}, "weights"),
+        ({"per_instance": {"pgpool-1": NEW_WEIGHTS, "pgpool-2": {"0": 0, "1": 0, "2": 0}}}, "per_instance.pgpool-2"),
+    ],
+)
+def test_all_weights_0_are_refused_in_words(pair: Scene, body: dict[str, object], field: str) -> None:
+    answer = script("operator").put(REST, body)
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"] == [{"field": field, "reason": "all are 0, but at least one backend needs more"}]
+
+
 @EITHER_PREVIEW
 def test_a_preview_names_who_did_not_answer(pair: Scene, address: str, wanted: dict[str, object]) -> None:
     operator, preview = script("operator"), f"/api/v1/clusters/orders/{address}/preview/"

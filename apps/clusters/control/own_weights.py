@@ -56,5 +56,4 @@ def _named(name: str, field: str) -> Iterator[None]:
     try:
         yield
     except WeightError as error:
-        of_pgpool = f"{field}.{name}{error.field.removeprefix('weights')}"
-        raise WeightError(of_pgpool, error.value, error.expected) from error
+        raise error.of(f"{field}.{name}{error.field.removeprefix('weights')}") from error

@@ -14,13 +14,18 @@ _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)")
 
 
 class WeightError(ValueError):
-    """A weight cannot be used."""
+    """A weight cannot be used. reason: in words, where the value itself tells nobody anything."""
 
-    def __init__(self, field: str, value: object, expected: str) -> None:
-        super().__init__(f"{field}: {_shown(value)} is not {expected}")
+    def __init__(self, field: str, value: object, expected: str, *, reason: str = "") -> None:
+        super().__init__(f"{field}: {reason or f'{_shown(value)} is not {expected}'}")
         self.field = field
         self.value = value
         self.expected = expected
+        self.reason = reason
+
+    def of(self, field: str) -> "WeightError":
+        """The same of a field that holds this one."""
+        return WeightError(field, self.value, self.expected, reason=self.reason)
 
 
 def shares(weights: Mapping[int, float]) -> dict[int, float]:
@@ -33,7 +38,8 @@ def shares(weights: Mapping[int, float]) -> dict[int, float]:
     """
     total = sum(weights.values())
     if total <= 0:
-        raise WeightError("weights", dict(weights), "a set with at least one weight above 0")
+        expected = "a set with at least one weight above 0"
+        raise WeightError("weights", dict(weights), expected, reason="all are 0, but at least one backend needs more")
     return {node_id: weight / total for node_id, weight in weights.items()}
 
 

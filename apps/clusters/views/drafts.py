@@ -26,7 +26,7 @@ from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup, weight_words
 from apps.clusters.queries.drafts import draft_answer
 from apps.clusters.views.detail import cluster_context
-from apps.clusters.views.weights import weights_in_form
+from apps.clusters.views.weights import refusal_of, weights_in_form
 
 _REFUSED = (WeightError, ParametersRefused, weight_change.WeightsRefused, drafts.NothingDrafted)
 _LET_OWE = {"absent": Absent.OWE.value}
@@ -72,7 +72,7 @@ def draft_weights(request: HttpRequest, caller: Caller, slug: str) -> HttpRespon
         weights = weights_in_form(request.POST, cluster)
         drafts.put_weights(caller=caller, cluster=cluster, weights=weights, now=timezone.now())
     except (WeightError, ParametersRefused) as error:
-        messages.error(request, sentence(str(error)))
+        messages.error(request, refusal_of(error, cluster))
         return see_other("cluster-weights", organisation=caller.organisation.slug, slug=cluster.slug)
     return _back(caller, cluster)
 

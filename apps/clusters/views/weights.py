@@ -43,7 +43,7 @@ def weights_preview(request: HttpRequest, caller: Caller, slug: str) -> HttpResp
         weights, plan = weights_in_form(request.POST, cluster), PlanForm.of_cluster(cluster, request.POST).plan
         context["preview"] = weight_change.preview(cluster=cluster, weights=weights, per_instance=None, plan=plan)
     except (WeightError, weight_change.WeightsRefused) as error:
-        context["refusal"] = _refusal(error, cluster)
+        context["refusal"] = refusal_of(error, cluster)
     except weight_change.BaseChanged as error:
         context["changed"] = error
     return render(request, "clusters/_preview.html", context)
@@ -68,12 +68,12 @@ def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpRespon
             now=timezone.now(),
         )
     except weight_change.RolloutRunning as error:
-        messages.warning(request, _refusal(error, cluster))
+        messages.warning(request, refusal_of(error, cluster))
         return see_other("rollout", organisation=caller.organisation.slug, pk=error.rollout_id)
     except weight_change.BaseChanged as error:
         return _editor_page(request, caller, cluster, {"changed": error, **given}, status=409)
     except (WeightError, weight_change.WeightsRefused) as error:
-        return _editor_page(request, caller, cluster, {"refusal": _refusal(error, cluster), **given}, status=422)
+        return _editor_page(request, caller, cluster, {"refusal": refusal_of(error, cluster), **given}, status=422)
     return see_other("rollout", organisation=caller.organisation.slug, pk=rollout.pk)
 
 
@@ -115,12 +115,10 @@ def _reads_per_s(reads: int, seconds: float) -> float | None:
     return reads / seconds if seconds > 0 else None
 
 
-def _refusal(error: Exception, cluster: Cluster) -> str:
+def refusal_of(error: Exception, cluster: Cluster) -> str:
     """What a story refused, in a sentence; a backend by its name, not by its field."""
     if not isinstance(error, WeightError):
         return sentence(str(error))
-    if isinstance(error.value, Mapping):
-        return "All weights are 0: at least one backend needs more."
     names = {f"weights.{backend.node_id}": backend.shown_name for backend in cluster.backends.order_by("node_id")}
     names |= {"note": "The note", "base": "The base"}
     return f"{names.get(error.field, 'The weights')}{str(error).removeprefix(error.field)}."

@@ -145,8 +145,7 @@ def _weights(form: Mapping[str, Any], cluster: Cluster) -> dict[str, dict[str, f
         try:
             weights = parse_weight_texts(texts, node_ids)
         except WeightError as error:
-            field = f"per_instance.{name}{error.field.removeprefix('weights')}"
-            raise WeightError(field, error.value, error.expected) from error
+            raise error.of(f"per_instance.{name}{error.field.removeprefix('weights')}") from error
         found[name] = {str(node_id): weight for node_id, weight in weights.items()}
     return found
 
