@@ -98,6 +98,7 @@ urlpatterns = [
     path("clusters/<slug:slug>/restarts/start/", restarts.restart_start, name="cluster-restart-start"),
     path("clusters/<slug:slug>/restarts/<int:pk>/cancel/", restarts.restart_cancel, name="cluster-restart-cancel"),
     path("clusters/<slug:slug>/weights/", weights.weights_editor, name="cluster-weights"),
+    path("clusters/<slug:slug>/weights/now/", weights.weights_now, name="cluster-weights-now"),
     path("clusters/<slug:slug>/weights/each/", weights_each.weights_each, name="cluster-weights-each"),
     path("clusters/<slug:slug>/weights/preview/", weights.weights_preview, name="cluster-weights-preview"),
     path("clusters/<slug:slug>/draft/", drafts.draft_page, name="cluster-draft"),

@@ -144,6 +144,12 @@ def steered(restored: Product) -> Product:
 
 @pytest.fixture
 def branch(restored: Product) -> Product:
+    register_branch(restored)
+    wait_until(lambda: None not in shown_by(restored), "its weights are seen", told=lambda: shown_by(restored))
+    return restored
+
+
+def register_branch(restored: Product) -> None:
     """A cluster of its own: pgpool-1, whose file is published here and brought to its host by others."""
     addresses = restored.lab.addresses
     pgpool = restored.lab.plan.pgpools[0]
@@ -162,8 +168,6 @@ def branch(restored: Product) -> Product:
     }
     registered = restored.ask("clusters/", method="POST", body=body)
     assert registered.status == 201, registered
-    wait_until(lambda: None not in shown_by(restored), "its weights are seen", told=lambda: shown_by(restored))
-    return restored
 
 
 def shown_by(product: Product) -> list[float | None]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Visitor
+from tests.browser.conftest import Visitor, register_branch
 from tests.product import FIRST_SHARES, FIRST_WEIGHTS, NAMES, Product
 
 pytestmark = pytest.mark.timeout(400)
@@ -48,6 +48,19 @@ def test_sliders_always_add_up_respect_locks_and_presets(visit: Callable[..., Vi
     assert percents(page) == [10, 45, 45]
     page.get_by_role("button", name="Reset to what runs now").click()
     assert percents(page) == [0, 50, 50]
+
+
+def test_the_weights_of_a_new_cluster_come_by_themselves(restored: Product, visit: Callable[..., Visitor]) -> None:
+    visitor = visit()
+    register_branch(restored)
+
+    page = visitor.go("~weights/", cluster="branch")
+
+    expect(page.get_by_role("button", name="Start rollout")).to_be_enabled()
+    assert percents(page) == [0, 50, 50]
+    expect(page.locator("#preview")).to_contain_text("pgpool-1")
+    page.get_by_role("button", name="Even split").click()
+    expect(page.locator("#preview .diff .add").first).to_contain_text("backend_weight0 = 1")
 
 
 def test_moved_weights_are_shown_as_a_diff_rolled_out_verified_followed_and_taken_back(

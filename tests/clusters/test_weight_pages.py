@@ -51,6 +51,26 @@ def test_a_cluster_of_another_organisation_is_not_there(pair: Scene) -> None:
     assert not rollout.is_cancel_requested
 
 
+@pytest.mark.parametrize("role", ["viewer", "operator"])
+def test_a_page_that_was_opened_before_any_weights_were_seen_goes_on_by_itself(pair: Scene, role: str) -> None:
+    visitor, again = browser(role), f'hx-get="{PAGE}now/?weight_1=1&amp;weight_0=0&amp;weight_2=3"'
+    opened = visitor.get(f"{PAGE}?weight_1=1&weight_0=0&weight_2=3").content.decode()
+    assert again in opened
+    assert "No pgpool has shown its weights yet." in opened
+    assert visitor.get(f"{PAGE}now/").status_code == 204
+    assert PAGE + "now/" not in browser("admin").post(PAGE, QUARTERS | {"weight_1": "-1"}).content.decode()
+
+    poll(pair.cluster)
+
+    shown = visitor.get(f"{PAGE}now/?weight_1=1&weight_0=0&weight_2=3")
+    assert shown.status_code == 200
+    assert '<div class="stack" id="weights-editor">' in shown.content.decode()
+    assert "<html" not in shown.content.decode()
+    assert 'name="weight_2" min="0" max="100" step="any" value="75"' in shown.content.decode()
+    assert ('<button class="btn pri" type="submit">Start rollout' in shown.content.decode()) == (role == "operator")
+    assert PAGE + "now/" not in visitor.get(PAGE).content.decode()
+
+
 def test_the_preview_shows_the_lines_of_every_file_and_no_password(pair: Scene) -> None:
     answer = browser("operator").post(PAGE + "preview/", QUARTERS)
 

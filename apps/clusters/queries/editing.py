@@ -200,7 +200,7 @@ def _blockers(
     if running is not None:
         found.append(f"Rollout #{running} is running. Wait for it or cancel it.")
     if not weights["is_known"]:
-        found.append("No pgpool has shown its weights yet.")
+        found.append("No pgpool has shown its weights yet. Once one has, they are shown here.")
     return found
 
 

@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
@@ -19,7 +19,7 @@ from apps.clusters.forms.refusals import sentence
 from apps.clusters.forms.rollout_plans import PlanForm
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
-from apps.clusters.queries.editing import editor
+from apps.clusters.queries.editing import editor, weights_answer
 from apps.clusters.queries.overview import overview
 from apps.clusters.views.detail import VERDICT_WINDOW_S, cluster_context
 
@@ -31,6 +31,16 @@ def weights_editor(request: HttpRequest, caller: Caller, slug: str) -> HttpRespo
     if request.method == "POST":
         return _start(request, caller, cluster)
     return _editor_page(request, caller, cluster)
+
+
+@require_GET
+@page()
+def weights_now(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """The editor, for a page that was opened before any pgpool had shown its weights; nothing (204) until one has."""
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    if not weights_answer(cluster=cluster, now=timezone.now())["is_known"]:
+        return HttpResponse(status=204)
+    return render(request, "clusters/_weights_editor.html", _editor_context(request, caller, cluster))
 
 
 @require_POST
@@ -80,19 +90,25 @@ def _start(request: HttpRequest, caller: Caller, cluster: Cluster) -> HttpRespon
 def _editor_page(
     request: HttpRequest, caller: Caller, cluster: Cluster, extra: Mapping[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
+    context = {**_editor_context(request, caller, cluster), **(extra or {})}
+    return render(request, "clusters/cluster_weights.html", context, status=status)
+
+
+def _editor_context(request: HttpRequest, caller: Caller, cluster: Cluster) -> dict[str, Any]:
     now = timezone.now()
     seen = overview(cluster=cluster, window_s=VERDICT_WINDOW_S, now=now)
     edited = editor(caller=caller, cluster=cluster, seen=seen, wanted=_wanted(request, cluster), now=now)
-    context = {
+    return {
         **cluster_context(caller, cluster, "weights"),
         "seen": seen,
         "editor": edited,
         "reads_per_s": _reads_per_s(seen["distribution"]["reads"], seen["distribution"]["seconds"]),
         "plan_form": PlanForm.of_cluster(cluster),
         "previous_json": json.dumps(edited["previous"]) if edited["previous"] else "",
-        **(extra or {}),
+        # What was typed in a form that was refused must not be swapped away.
+        "awaits_weights": request.method == "GET" and not edited["weights"]["is_known"],
+        "query": request.GET.urlencode(),
     }
-    return render(request, "clusters/cluster_weights.html", context, status=status)
 
 
 def _wanted(request: HttpRequest, cluster: Cluster) -> dict[int, float]:
