@@ -267,7 +267,11 @@ async def test_a_diagnosis_passes_every_step_of_a_healthy_pgpool(pgpool: FakePgp
 
 @pytest.mark.parametrize(
     ("mode", "failing", "words"),
-    [("wrong_password", "authenticate", "password"), ("hang", "tls", "within"), ("refuse", "authenticate", "closed")],
+    [
+        ("wrong_password", "authenticate", "password"),
+        ("hang", "tls", "within"),
+        ("refuse", "authenticate", "closes every connection at once"),
+    ],
 )
 async def test_a_diagnosis_names_the_step_that_fails_and_skips_the_rest(
     pgpool: FakePgpool, mode: Mode, failing: str, words: str

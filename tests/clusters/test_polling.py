@@ -22,6 +22,7 @@ from apps.clusters.polling import lease as leases
 from apps.clusters.polling.lease import LeaseLost
 from apps.clusters.polling.registry import watched_clusters
 from apps.clusters.polling.watch import ShardWatch, watch_shard
+from apps.clusters.queries.unanswered import outlook
 from apps.clusters.registry.registry_locks import locked
 from tests.clusters.polling_scene import Scene, scene, wait_until, watching
 
@@ -131,6 +132,19 @@ def test_a_pgpool_that_refuses_our_password_is_told_apart(pair: Scene) -> None:
     assert "ALTER ROLE lifeguard" in pair.instance("pgpool-2").latest.reason
 
 
+def test_a_pgpool_that_closes_every_connection_at_once_is_there_and_cannot_owe(pair: Scene) -> None:
+    pair.pgpools["pgpool-2"].mode = "refuse"
+
+    with watching():
+        wait_until(lambda: state_of(pair, "pgpool-2") == "refused", "it is seen to close them")
+        wait_until(lambda: titles() == ["pgpool-2 closes every connection at once"], "it is told once")
+
+    assert "see that a pgpool runs behind it" in pair.instance("pgpool-2").latest.reason
+    [told] = outlook(cluster=pair.cluster)
+    assert "It is there, so it cannot owe the change: nothing is rolled out before that is mended." in told
+    assert "that it owes the change" not in told
+
+
 def test_a_pgpool_that_is_gone_is_unreachable() -> None:
     with scene(has_pcp=False) as made:
         PgpoolInstance.objects.update(port=1)
@@ -203,7 +217,7 @@ def test_a_restart_is_told_also_where_one_watch_saw_pgpool_go_and_the_next_saw_i
     with watching():
         wait_for_ticks(pair, "pgpool-2", 1)
         pgpool.mode = "refuse"
-        wait_until(lambda: titles() == ["pgpool-2 hangs"], "its absence is told")
+        wait_until(lambda: titles() == ["pgpool-2 closes every connection at once"], "its absence is told")
     pgpool.backends[1].select_count = 3
     pgpool.mode = "ok"
 

@@ -61,6 +61,23 @@ def test_unless_told_nothing_is_begun_before_every_pgpool_answers(orders: Scene,
     assert Rollout.objects.get().plan["absent"] == "refuse"
 
 
+@pytest.mark.parametrize("absent", ["refuse", "owe"])
+def test_one_that_turns_lifeguard_away_is_waited_for_since_it_can_owe_nothing(orders: Scene, absent: str) -> None:
+    InstanceLatest.objects.filter(instance=orders.instances[1]).update(state="refused")
+    want(orders, absent=absent)
+    promoted(orders)
+
+    role_weights.apply_by_itself(now=timezone.now())
+
+    proposal = RoleProposal.objects.get()
+    assert (proposal.state, proposal.needs_person) == ("open", False)
+    assert proposal.reason == (
+        "pgpool-2 lets Lifeguard open no session, and nothing is rolled out without every pgpool: it goes on when all "
+        "answer."
+    )
+    assert not Rollout.objects.exists()
+
+
 @pytest.mark.parametrize(("said", "kept"), [("", "give"), ("give", "give"), ("ask", "ask")])
 def test_where_it_is_said_so_the_one_that_is_away_owes_them(orders: Scene, said: str, kept: str) -> None:
     want(orders, absent="owe", on_return=said)

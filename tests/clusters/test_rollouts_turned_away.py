@@ -27,7 +27,7 @@ def acme(db: None, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatc
     ("mode", "said"),
     [
         ("wrong_password", 'password authentication failed for user "lifeguard"'),
-        ("refuse", "closed the connection"),
+        ("refuse", "closes every connection at once"),
         ("all_down", "accepts no client: all of its backends are down"),
     ],
 )

@@ -25,7 +25,7 @@ from apps.clusters.queries.sight import Sight, sight_of
 from apps.live import events
 
 LONGEST_PAUSE_S = 7 * 86400
-_AWAY = (InstanceLatest.State.UNREACHABLE, InstanceLatest.State.HANGING)
+_SILENT = (InstanceLatest.State.UNREACHABLE, InstanceLatest.State.HANGING)
 
 
 class NotByRole(WeightsRefused):
@@ -43,13 +43,15 @@ class RolesUnclear(WeightsRefused):
 
 
 class PgpoolAway(WeightsRefused):
-    """Not every pgpool can take the weights that the roles ask for."""
+    """Not every pgpool can take the weights that the roles ask for. refusing: that let Lifeguard open no session."""
 
-    def __init__(self, names: Sequence[str]) -> None:
-        away = ", ".join(names)
+    def __init__(self, silent: Sequence[str], refusing: Sequence[str]) -> None:
+        said = [f"{', '.join(silent)} {'does' if len(silent) == 1 else 'do'} not answer"] if silent else []
+        if refusing:
+            said.append(f"{', '.join(refusing)} {'lets' if len(refusing) == 1 else 'let'} Lifeguard open no session")
+        way = " Or let one that is away owe the weights, on the page Weights by role." if silent else ""
         super().__init__(
-            f"{away} {'does' if len(names) == 1 else 'do'} not answer, and nothing is rolled out without every pgpool: "
-            "it goes on when all answer. Or let one that is away owe the weights, on the page Weights by role."
+            f"{' and '.join(said)}, and nothing is rolled out without every pgpool: it goes on when all answer.{way}"
         )
 
 
@@ -224,8 +226,7 @@ def _apply_one(pk: int, *, now: datetime) -> None:
     earlier = RoleProposal.objects.filter(cluster=cluster, is_automatic=True).order_by("-closed_at").first()
     if earlier is not None and earlier.closed_at and now - earlier.closed_at < timedelta(seconds=wish.pause_s):
         raise TooSoon(wish.pause_s)
-    if wish.absent != RoleWeights.Absent.OWE:
-        _refuse_away(cluster)
+    _refuse_away(cluster, lets_owe=wish.absent == RoleWeights.Absent.OWE)
     _roll_out(
         caller=_in_the_name_of(wish, cluster),
         cluster=cluster,
@@ -235,11 +236,17 @@ def _apply_one(pk: int, *, now: datetime) -> None:
     )
 
 
-def _refuse_away(cluster: Cluster) -> None:
-    """Before anything is written: a rollout that halts is not begun again by itself. Raises PgpoolAway."""
-    away = InstanceLatest.objects.filter(instance__cluster=cluster, state__in=_AWAY).order_by("instance__name")
-    if names := list(away.values_list("instance__name", flat=True)):
-        raise PgpoolAway(names)
+def _refuse_away(cluster: Cluster, *, lets_owe: bool) -> None:
+    """Before anything is written: a rollout that halts is not begun again by itself. Raises PgpoolAway.
+
+    One that turns Lifeguard away is there, and can owe nothing.
+    """
+    rows = InstanceLatest.objects.filter(instance__cluster=cluster).order_by("instance__name")
+    found = list(rows.values_list("instance__name", "state"))
+    silent = [] if lets_owe else [name for name, state in found if state in _SILENT]
+    refusing = [name for name, state in found if state == InstanceLatest.State.REFUSED]
+    if silent or refusing:
+        raise PgpoolAway(silent, refusing)
 
 
 def _in_the_name_of(wish: RoleWeights, cluster: Cluster) -> Caller:

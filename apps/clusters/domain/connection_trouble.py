@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -75,6 +75,18 @@ GRANT_MONITOR = "GRANT pg_monitor TO {role};"
 
 # Of a pgpool that runs, and turns everybody away until it is repaired.
 NOBODY_SERVED = "accepts no client: all of its backends are down"
+
+# Nobody said a word: children that end as they start, or a proxy with no program behind it.
+CLOSES_AT_ONCE = "closes every connection at once"
+FIX_OF_CLOSING: Mapping[Side, str] = {
+    "pgpool": "Look at the log of this pgpool: its children end as they start, or all of its backends are down, which "
+    "it does not tell clients that ask for TLS. Where a proxy takes the connections, see that a pgpool runs behind it.",
+    "backend": "Look at the log of PostgreSQL: its processes end as they start. Where a proxy takes the connections, "
+    "see that PostgreSQL runs behind it.",
+}
+_CLOSED = re.compile(
+    r"server closed the connection|connection reset|broken pipe|EOF detected|connection already closed", re.IGNORECASE
+)
 
 # The first sign that fits decides, so the special ones stand before the general ones.
 _SIGNS = (
@@ -238,9 +250,17 @@ def _trouble_of(text: str, place: Place, *, otherwise: TroubleStep) -> Trouble:
     for sign in _SIGNS:
         if sign.pattern.search(text):
             return Trouble(step=sign.step, reason=f"{sign.reason(place)} ({short(text)})", fix=sign.fix(place))
-    if re.search(r"server closed the connection|connection reset|EOF detected|connection already closed", text):
-        return Trouble(otherwise, f"{place.host}:{place.port} closed the connection ({short(text)})", "")
+    if _CLOSED.search(text):
+        return _closed(short(text), place, during=otherwise)
     return Trouble(otherwise, short(text), "")
+
+
+def _closed(said: str, place: Place, *, during: TroubleStep) -> Trouble:
+    """A session that ends later is no more than that: pgpool ends sessions when a backend fails over."""
+    where = f"{place.host}:{place.port}"
+    if during != "authenticate":
+        return Trouble(during, f"{where} closed the connection ({said})", "")
+    return Trouble(during, f"{where} {CLOSES_AT_ONCE} ({said})", FIX_OF_CLOSING[place.side])
 
 
 def short(text: str, limit: int = 300) -> str:

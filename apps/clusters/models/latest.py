@@ -17,7 +17,7 @@ class InstanceLatest(models.Model):
         ANSWERING = "answering", "answering"
         HANGING = "hanging", "hanging"  # SQL does not answer, PCP does
         UNREACHABLE = "unreachable", "unreachable"  # neither answers
-        REFUSED = "refused", "refused"  # it runs, but serves no client, or not us: password, pool_hba, TLS
+        REFUSED = "refused", "refused"  # it is there, but serves no client, or not us
         RENUMBERED = "renumbered", "renumbered"  # it answers, but its numbers mean other backends than registered
 
     instance = models.OneToOneField(PgpoolInstance, on_delete=models.CASCADE, primary_key=True, related_name="latest")

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from apps.clusters.domain.connection_trouble import quoted_identifier
+from apps.clusters.domain.connection_trouble import CLOSES_AT_ONCE, FIX_OF_CLOSING, quoted_identifier
 from apps.clusters.domain.show_rows import PoolNode, ShowRowError, parse_pool_nodes, parse_pool_version
 from apps.clusters.outside.backend_client import BackendAddress, BackendUnreachable, KeptBackend, ask_backend
 from apps.clusters.outside.pgpool_client import PgpoolAddress, PgpoolConnection, PgpoolUnreachable, connect
@@ -155,7 +155,8 @@ def _tls(found: Found, address: PgpoolAddress | BackendAddress, answer: bytes, *
         # As for b"E": a pgpool whose backends are all down tells it to plain clients only.
         _warn(found, "tls", "closed the connection before TLS was spoken of")
     elif answer == b"":
-        raise Unreachable("tls", "closed the connection at once", f"Look at the log of {program}.")
+        fix = FIX_OF_CLOSING["pgpool" if program == "pgpool" else "backend"]
+        raise Unreachable("tls", CLOSES_AT_ONCE, fix)
     else:
         fix = f"Check the port: {address.port} is not {program}'s."
         raise Unreachable("tls", "does not speak the PostgreSQL protocol", fix)

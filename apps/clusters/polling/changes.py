@@ -8,7 +8,7 @@ from typing import Literal
 from apps.clusters.control import restart_rows
 from apps.clusters.control.revisions import known_files, weights_of
 from apps.clusters.domain import pgpool_conf
-from apps.clusters.domain.connection_trouble import NOBODY_SERVED
+from apps.clusters.domain.connection_trouble import CLOSES_AT_ONCE, NOBODY_SERVED
 from apps.clusters.domain.verification import shares_are_live
 from apps.clusters.domain.weights import WeightError
 from apps.clusters.models import Cluster, Rollout
@@ -18,6 +18,8 @@ from apps.clusters.polling.registry import WatchedCluster
 
 # One look that fails may be a busy moment; the second one is news.
 FAILURES_TOLD = 2
+# Words of reasons -> what such a pgpool does to everybody, not to Lifeguard alone.
+_TO_EVERYBODY: Mapping[str, str] = {NOBODY_SERVED: "refuses every client", CLOSES_AT_ONCE: CLOSES_AT_ONCE}
 # pgpools that take up the same foreign file one after the other are one change.
 SAME_CHANGE = dt.timedelta(seconds=60)
 
@@ -88,7 +90,7 @@ def _presence(
 
 def _away(reading: InstanceReading) -> str:
     if reading.state == "refused":
-        return "refuses every client" if NOBODY_SERVED in reading.reason else "refuses Lifeguard"
+        return next((said for words, said in _TO_EVERYBODY.items() if words in reading.reason), "refuses Lifeguard")
     return {"hanging": "hangs", "renumbered": "numbers the backends differently"}.get(reading.state, "does not answer")
 
 

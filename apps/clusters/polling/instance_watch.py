@@ -26,7 +26,7 @@ SETTINGS_EVERY_S = 30.0
 # Before 4.2 SHOW pool_nodes alone has the counters, and signs in to no backend.
 POOL_NODES_WITH_COUNTERS_S = 2.0
 # Words of reasons that say why pgpool cannot serve now; they pass, and are no refusal of ours.
-_PASSING = ("closed the connection", "no free connection", "no backend to give", "starting up or shutting down")
+_PASSING = ("no free connection", "no backend to give", "starting up or shutting down")
 
 
 class InstanceWatch:

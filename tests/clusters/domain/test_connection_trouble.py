@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.clusters.domain.connection_trouble import Place, quoted_identifier, short, trouble_of
+from apps.clusters.domain.connection_trouble import FIX_OF_CLOSING, Place, quoted_identifier, short, trouble_of
 
 PGPOOL = Place("pgpool", "pool.example", 9999, "lifeguard", "postgres")
 BACKEND = Place("backend", "pg1.example", 5432, "lifeguard", "postgres")
@@ -136,3 +136,28 @@ def test_a_message_is_told_on_one_line_without_its_preamble() -> None:
 )
 def test_a_role_is_quoted_as_sql_wants_it(name: str, written: str) -> None:
     assert quoted_identifier(name) == written
+
+
+CLOSED = (
+    'connection to server at "127.0.0.1", port 9999 failed: server closed the connection unexpectedly\n\tThis probably',
+    "connection failed: could not receive data from server: Connection reset by peer",
+    "connection failed: could not send startup packet: Broken pipe",
+)
+
+
+@pytest.mark.parametrize("text", CLOSED)
+@pytest.mark.parametrize("place", [PGPOOL, BACKEND])
+def test_connections_that_are_closed_without_a_word_are_named_as_that(place: Place, text: str) -> None:
+    trouble = trouble_of(text, place, otherwise="authenticate")
+
+    assert trouble.step == "authenticate"
+    assert trouble.reason.startswith(f"{place.host}:{place.port} closes every connection at once (")
+    assert trouble.fix == FIX_OF_CLOSING[place.side]
+
+
+@pytest.mark.parametrize("text", CLOSED)
+def test_a_session_that_ends_later_says_nothing_of_other_connections(text: str) -> None:
+    trouble = trouble_of(text, PGPOOL, otherwise="show")
+
+    assert (trouble.step, trouble.fix) == ("show", "")
+    assert "closed the connection (" in trouble.reason
