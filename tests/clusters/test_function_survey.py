@@ -21,6 +21,8 @@ CREATE SCHEMA survey;
 CREATE TABLE survey.log (at int);
 CREATE FUNCTION survey.logs() RETURNS void LANGUAGE sql STABLE AS 'INSERT INTO survey.log VALUES (1)';
 CREATE FUNCTION survey.asks() RETURNS int LANGUAGE plpgsql STABLE AS 'BEGIN PERFORM survey.logs(); RETURN 1; END';
+CREATE FUNCTION survey.runs(what text) RETURNS void LANGUAGE plpgsql STABLE AS 'BEGIN EXECUTE what; END';
+CREATE FUNCTION survey.runs_volatile(what text) RETURNS void LANGUAGE plpgsql AS 'BEGIN EXECUTE what; END';
 CREATE FUNCTION survey.plain() RETURNS int LANGUAGE sql AS 'SELECT 1';
 """
 
@@ -61,6 +63,7 @@ def test_a_survey_is_asked_for_carried_out_and_shown(cluster: Cluster, place: di
         "sentence": "The functions of Orders have not been read yet.",
         "reading": "Not read yet: nobody has asked for a survey.",
         "proposal": {"write_function_list": None, "unlisted": [], "read": [], "unread": None, "warning": ""},
+        "trusted": {"sentence": "", "functions": []},
     }  # fmt: skip
     viewer, address = browser("viewer"), "/o/acme/clusters/orders/functions/"
     assert "have not been read yet" in viewer.get(address).content.decode()
@@ -74,7 +77,10 @@ def test_a_survey_is_asked_for_carried_out_and_shown(cluster: Cluster, place: di
     shown = asker.get(REST).json()["shown"]
     assert (shown["state"], shown["backend"], function_survey.due_survey_ids()) == ("done", "pg2", [])
     kinds = {one["name"]: one["kind"] for one in shown["result"]["findings"] if one["schema"] == "survey"}
-    assert kinds == {"logs": "marked_wrong", "asks": "marked_wrong", "plain": "could_be_balanced"}
+    assert kinds == {
+        "logs": "marked_wrong", "asks": "marked_wrong", "plain": "could_be_balanced",
+        "runs": "unreadable", "runs_volatile": "unreadable",
+    }  # fmt: skip
     items = shown["result"]["write_function_list"].split(",")
     assert {"logs", "survey[.]asks", "nextval", "pg_advisory_lock"} <= set(items)
     assert not {"plain", "random", "now"} & set(items)
@@ -84,6 +90,13 @@ def test_a_survey_is_asked_for_carried_out_and_shown(cluster: Cluster, place: di
     proposal = asker.get(REST).json()["proposal"]
     assert (proposal["read"], "postgres" in proposal["unread"]) == ([place["dbname"]], True)
     page = viewer.get(address).content.decode()
+    trusted = asker.get(REST).json()["trusted"]
+    assert [(one["name"], one["volatility"]) for one in trusted["functions"] if one["schema"] == "survey"] == [
+        ("runs", "STABLE")
+    ]
+    assert trusted["sentence"] in page
+    assert f'data-trusted="{len(trusted["functions"])}"' in page
+    assert f'<span class="mono">survey.runs(what text)</span> of {place["dbname"]}, STABLE: runs a statement' in page
     assert "ALTER FUNCTION survey.logs() VOLATILE;" in page
     assert f"Read {shown['result']['read']} functions of {place['dbname']}." in page
     assert 'data-marks="wrong"' in page
@@ -129,6 +142,20 @@ def test_no_function_is_said_to_be_marked_right_that_was_not_read(
     page = browser("viewer").get("/o/acme/clusters/orders/functions/").content.decode()
     assert found["sentence"] in page
     assert "is right to go by the catalog" not in page
+
+
+def test_functions_that_are_trusted_to_their_marks_are_counted_in_every_database(cluster: Cluster) -> None:
+    surveyed(cluster, "shop", read=5, unreadable=4)
+    surveyed(cluster, "stock", read=3, unreadable=1)
+    surveyed(cluster, "shop", read=5, unreadable=2)
+
+    found = script("admin").get(REST).json()["trusted"]
+
+    assert [one["database"] for one in found["functions"]] == ["shop", "shop", "stock"]
+    assert found["sentence"].startswith("3 functions of 2 databases that could not be read are trusted to their marks")
+    page = browser("viewer").get("/o/acme/clusters/orders/functions/").content.decode()
+    assert found["sentence"] in page
+    assert page.count('<span class="mono">public.c()</span> of ') == 3
 
 
 def test_what_was_read_is_told_of_every_database(cluster: Cluster) -> None:

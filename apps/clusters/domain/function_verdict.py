@@ -1,5 +1,6 @@
 """What a reading of functions allows to say of how they are marked; without a reading, nothing is said."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 
@@ -18,6 +19,28 @@ def marks(*, read: int, unreadable: int, is_list_proposed: bool) -> Marks:
     if not read:
         return Marks.NOTHING_TO_MARK
     return Marks.UNCLEAR if unreadable else Marks.RIGHT
+
+
+def trusted(databases: Sequence[str], *, is_list_proposed: bool) -> str:
+    """What is said of functions that could not be read and are not VOLATILE; "" without any.
+
+    databases: that of each function, so as many as there are functions.
+    """
+    if not databases:
+        return ""
+    where = sorted(set(databases))
+    of = where[0] if len(where) == 1 else f"{len(where)} databases"
+    it = "it" if len(databases) == 1 else "them"
+    to_standbys = f"calls go to standbys{f', and the list leaves {it} out' if is_list_proposed else ''}"
+    if len(databases) == 1:
+        return (
+            f"1 function of {of} that could not be read is trusted to its mark, STABLE or IMMUTABLE: {to_standbys}. If "
+            "it writes after all, it fails there, and has to be marked VOLATILE."
+        )
+    return (
+        f"{len(databases)} functions of {of} that could not be read are trusted to their marks, STABLE or IMMUTABLE: "
+        f"{to_standbys}. One that writes after all fails there, and has to be marked VOLATILE."
+    )
 
 
 def sentence(verdict: Marks, database: str, *, read: int, unreadable: int) -> str:

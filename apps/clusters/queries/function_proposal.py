@@ -26,7 +26,7 @@ class FunctionProposal(TypedDict):
 
 def function_proposal(*, cluster: Cluster) -> FunctionProposal:
     existing = existing_databases(cluster=cluster)
-    results = _results(cluster, existing)
+    results = newest_results(cluster=cluster, existing=existing)
     found = propose_for_all([_read(name, result) for name, result in results.items()])
     read = sorted(results)
     missing = None if existing is None else unread(sorted(existing), read)
@@ -49,8 +49,8 @@ def existing_databases(*, cluster: Cluster) -> AbstractSet[str] | None:
     return None if newest is None else {newest[0], *newest[1]}
 
 
-def _results(cluster: Cluster, existing: AbstractSet[str] | None) -> dict[str, SurveyResult]:
-    """Database -> what its newest reading found, latest first."""
+def newest_results(*, cluster: Cluster, existing: AbstractSet[str] | None) -> dict[str, SurveyResult]:
+    """Database -> what its newest reading found, latest first. existing: those that are there, None if not known."""
     done = cluster.function_surveys.filter(state=FunctionSurvey.State.DONE, result__isnull=False).order_by("-pk")
     found: dict[str, SurveyResult] = {}
     for database, result in done.values_list("database", "result"):

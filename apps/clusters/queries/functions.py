@@ -10,7 +10,13 @@ from apps.clusters.control.function_survey import SurveyResult
 from apps.clusters.domain import function_verdict
 from apps.clusters.domain.function_verdict import Marks
 from apps.clusters.models import Cluster, FunctionSurvey
-from apps.clusters.queries.function_proposal import FunctionProposal, existing_databases, function_proposal
+from apps.clusters.queries.function_proposal import (
+    FunctionProposal,
+    existing_databases,
+    function_proposal,
+    newest_results,
+)
+from apps.clusters.queries.trusted_functions import TrustedAnswer, trusted_answer
 
 DEFAULT_DATABASE = "postgres"
 State = FunctionSurvey.State
@@ -45,7 +51,8 @@ class FunctionsAnswer(TypedDict):
     verdict: not_read, nothing_to_mark, unclear (some could not be read), right or wrong; sentence says it, of the
     database of shown. reading: what was read, or why nothing was. databases: the newest reading of each that is still
     there, latest first.
-    proposal: what pgpool can be told, for all of them together.
+    proposal: what pgpool can be told, for all of them together. trusted: those of all of them that could not be read
+    and go to standbys by their mark alone.
     """
 
     latest: SurveyAnswer | None
@@ -55,12 +62,14 @@ class FunctionsAnswer(TypedDict):
     reading: str
     databases: list[DatabaseReading]
     proposal: FunctionProposal
+    trusted: TrustedAnswer
 
 
 def functions_answer(*, cluster: Cluster) -> FunctionsAnswer:
     surveys = cluster.function_surveys.order_by("-pk")
     latest, shown = surveys.first(), surveys.filter(state=State.DONE).first()
-    databases = _databases(surveys, existing_databases(cluster=cluster))
+    existing = existing_databases(cluster=cluster)
+    databases = _databases(surveys, existing)
     if shown is None or shown.result is None:
         verdict, sentence = Marks.NOT_READ, f"The functions of {cluster.name} have not been read yet."
     else:
@@ -73,6 +82,7 @@ def functions_answer(*, cluster: Cluster) -> FunctionsAnswer:
         "reading": _reading(latest, databases),
         "databases": databases,
         "proposal": function_proposal(cluster=cluster),
+        "trusted": trusted_answer(newest_results(cluster=cluster, existing=existing)),
     }
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.clusters.domain.function_verdict import Marks, marks, sentence
+from apps.clusters.domain.function_verdict import Marks, marks, sentence, trusted
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,16 @@ def test_nothing_is_said_of_what_was_not_read(
 ) -> None:
     assert marks(read=read, unreadable=unreadable, is_list_proposed=is_list_proposed) == verdict
     assert sentence(verdict, "shop", read=read, unreadable=unreadable) == said
+
+
+def test_what_could_not_be_read_is_not_left_to_its_mark_without_a_word() -> None:
+    assert trusted([], is_list_proposed=True) == ""
+    assert trusted(["shop"], is_list_proposed=False) == (
+        "1 function of shop that could not be read is trusted to its mark, STABLE or IMMUTABLE: calls go to standbys. "
+        "If it writes after all, it fails there, and has to be marked VOLATILE."
+    )
+    assert trusted(["shop", "stock", "shop"], is_list_proposed=True) == (
+        "3 functions of 2 databases that could not be read are trusted to their marks, STABLE or IMMUTABLE: calls go "
+        "to standbys, and the list leaves them out. One that writes after all fails there, and has to be marked "
+        "VOLATILE."
+    )
