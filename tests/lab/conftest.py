@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from apps.clusters.domain.pgpool_conf import is_readable, parse
 from deploy.lab import Lab
 from deploy.lab.plan import Pgpool
 
@@ -39,12 +40,21 @@ def restored_lab(lab: Lab, first_files: dict[Path, str]) -> Iterator[Lab]:
     lab.repair()
     changed = [pgpool for pgpool in lab.plan.pgpools if Path(pgpool.conf).read_text() != first_files[Path(pgpool.conf)]]
     for pgpool in changed:
-        lab.account.file(Path(pgpool.conf), first_files[Path(pgpool.conf)])
-        lab.pgpools.reload(pgpool)
+        _put_back(lab, pgpool, first_files[Path(pgpool.conf)])
     for pgpool in lab.plan.pgpools:
         for backup in Path(pgpool.conf).parent.glob("pgpool.conf?*"):
             backup.unlink()
         wait_until(lambda pgpool=pgpool: has_first_weights(lab, pgpool), f"{pgpool.name} has the first weights again")
+
+
+def _put_back(lab: Lab, pgpool: Pgpool, first_text: str) -> None:
+    conf = Path(pgpool.conf)
+    keeps_names = is_readable(left := conf.read_text()) and parse(left).values().keys() <= parse(first_text).values().keys()
+    lab.account.file(conf, first_text)
+    if not keeps_names:
+        lab.restart(conf)  # children keep the value of a parameter that no line sets any more until they end
+    else:
+        lab.pgpools.reload(pgpool)
 
 
 def has_first_weights(lab: Lab, pgpool: Pgpool) -> bool:
