@@ -49,7 +49,8 @@ def restored_lab(lab: Lab, first_files: dict[Path, str]) -> Iterator[Lab]:
 
 def _put_back(lab: Lab, pgpool: Pgpool, first_text: str) -> None:
     conf = Path(pgpool.conf)
-    keeps_names = is_readable(left := conf.read_text()) and parse(left).values().keys() <= parse(first_text).values().keys()
+    left = conf.read_text(encoding="utf-8")
+    keeps_names = is_readable(left) and parse(left).values().keys() <= parse(first_text).values().keys()
     lab.account.file(conf, first_text)
     if not keeps_names:
         lab.restart(conf)  # children keep the value of a parameter that no line sets any more until they end
