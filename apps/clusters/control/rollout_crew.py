@@ -17,7 +17,7 @@ from apps.clusters.control import rollout_steps, writes
 from apps.clusters.control.rollout_steps import Outcome, Try
 from apps.clusters.models import Cluster
 
-SIZE = 32
+SIZE = 64
 FEW = 4
 GATHER_S = 0.1
 

@@ -20,6 +20,7 @@ from apps.clusters.registry.cluster_survey import Ask
 from apps.clusters.registry.cluster_wanted import PgpoolWanted
 from apps.clusters.registry.connection_survey import AskedPgpool, Question
 from apps.clusters.registry.connection_test import examine, own_database
+from apps.clusters.registry.deadlocks import atomic_despite_deadlocks
 from apps.clusters.registry.registration import (
     RegistrationRefused,
     described_instance,
@@ -80,6 +81,7 @@ def change_instance(
     return instance
 
 
+@atomic_despite_deadlocks
 def remove_instance(*, caller: Caller, instance: PgpoolInstance, now: dt.datetime) -> None:
     """Stop watching a pgpool; it and its file stay as they are.
 
@@ -87,17 +89,16 @@ def remove_instance(*, caller: Caller, instance: PgpoolInstance, now: dt.datetim
     meanwhile.
     """
     caller.require(Role.ADMIN)
-    with transaction.atomic():
-        cluster = locked(instance.cluster)
-        refuse_while_busy(cluster)
-        if not cluster.instances.filter(pk=instance.pk).exists():
-            raise Http404(f"{instance.name} was removed meanwhile.")
-        if not cluster.instances.exclude(pk=instance.pk).exists():
-            raise RegistryConflict(
-                f"{instance.name} is the last pgpool of {cluster.slug}: add another first, or remove the cluster."
-            )
-        _record(caller, instance, "cluster.pgpool.remove", now, before=described_instance(instance))
-        instance.delete()
+    cluster = locked(instance.cluster)
+    refuse_while_busy(cluster)
+    if not cluster.instances.filter(pk=instance.pk).exists():
+        raise Http404(f"{instance.name} was removed meanwhile.")
+    if not cluster.instances.exclude(pk=instance.pk).exists():
+        raise RegistryConflict(
+            f"{instance.name} is the last pgpool of {cluster.slug}: add another first, or remove the cluster."
+        )
+    _record(caller, instance, "cluster.pgpool.remove", now, before=described_instance(instance))
+    instance.delete()
 
 
 def _free_name(cluster: Cluster) -> str:

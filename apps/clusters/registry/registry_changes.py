@@ -16,6 +16,7 @@ from apps.clusters.registry import cluster_survey
 from apps.clusters.registry.change_plan import ChangePlan, pgpool_wanted, plan_changes
 from apps.clusters.registry.cluster_survey import Ask
 from apps.clusters.registry.connection_test import Findings, examine
+from apps.clusters.registry.deadlocks import atomic_despite_deadlocks
 from apps.clusters.registry.delivery_claims import Claim
 from apps.clusters.registry.delivery_rows import columns, publish_given
 from apps.clusters.registry.instance_changes import add_instance, change_instance, remove_instance
@@ -143,6 +144,7 @@ def _record(
     record_event(cluster, now=now, title="The registration was changed", detail=f"by {caller.user.shown_name}")
 
 
+@atomic_despite_deadlocks
 def remove_cluster(*, caller: Caller, cluster: Cluster, now: dt.datetime) -> None:
     """Forget a cluster, its revisions and rollouts; its pgpools and their files stay as they are.
 
@@ -150,19 +152,18 @@ def remove_cluster(*, caller: Caller, cluster: Cluster, now: dt.datetime) -> Non
     way.
     """
     caller.require(Role.ADMIN)
-    with transaction.atomic():
-        current = locked(cluster)
-        refuse_while_busy(current)
-        audit.record(
-            caller=caller,
-            action="cluster.remove",
-            target_type="cluster",
-            target_id=current.pk,
-            target_name=current.slug,
-            before=described(current),
-        )
-        # Rollouts protect their revision from being deleted under them.
-        current.rollouts.all().delete()
-        current.revisions.all().delete()
-        current.delete()
-        events.announce(f"organisation.{cluster.organisation_id}", "removed", cluster=cluster.slug, at=now.isoformat())
+    current = locked(cluster)
+    refuse_while_busy(current)
+    audit.record(
+        caller=caller,
+        action="cluster.remove",
+        target_type="cluster",
+        target_id=current.pk,
+        target_name=current.slug,
+        before=described(current),
+    )
+    # Rollouts protect their revision from being deleted under them.
+    current.rollouts.all().delete()
+    current.revisions.all().delete()
+    current.delete()
+    events.announce(f"organisation.{cluster.organisation_id}", "removed", cluster=cluster.slug, at=now.isoformat())
