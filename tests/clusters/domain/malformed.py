@@ -34,8 +34,9 @@ class Malformed:
     """text: the whole file. parameter, line, remedy: what its error must name, a part of the remedy at least.
 
     why_no_name, why_no_line: why it can name none, and that it must not. is_refused: whether pgpool itself says no,
-    asked to parse it: 4.3.5, and 4.6.1 as well unless is_taken_later. wish: the same as parameters that somebody asks
-    for, empty where they cannot express it. is_adoptable: as an edit by hand, pgpool uses it as it can be read.
+    asked to parse it: 4.3.5, and 4.6.1 as well unless is_taken_later, which finds nothing wrong then. wish: the same as
+    parameters that somebody asks for, empty where they cannot express it. is_adoptable: as an edit by hand, pgpool uses
+    it as it can be read.
     """
 
     text: str
@@ -54,7 +55,7 @@ class Malformed:
 Break = Callable[[str], Malformed]
 
 
-def added(line: str, parameter: str, remedy: str, *, is_refused: bool = False) -> Break:
+def added(line: str, parameter: str, remedy: str, *, is_refused: bool = False, is_taken_later: bool = False) -> Break:
     """A line at the end. {beyond}: the number after that of the last backend."""
 
     def broken(base: str) -> Malformed:
@@ -63,7 +64,8 @@ def added(line: str, parameter: str, remedy: str, *, is_refused: bool = False) -
         name = parameter.replace("{beyond}", number)
         why = NO_NAME if name == WHOLE_FILE else ""
         at = base.count("\n") + 1
-        return Malformed(f"{base}{new}\n", name, at, remedy, is_refused, why_no_name=why, wish=_wish(new))
+        text = f"{base}{new}\n"
+        return Malformed(text, name, at, remedy, is_refused, is_taken_later, why_no_name=why, wish=_wish(new))
 
     return broken
 
@@ -170,8 +172,8 @@ BREAKS: list[Break] = [
     added("master_slave_mode = on", "master_slave_mode", "backend_clustering_mode"),
     added("follow_master_command = ''", "follow_master_command", "follow_primary_command"),
     added("other_wd_port0 = 9000", "other_wd_port0", "wd_port0"),
-    added("unix_socket_directories = '/tmp'", "unix_socket_directories", "no such line"),
-    added("log_backend_messages = terse", "log_backend_messages", "no such line"),
+    added("unix_socket_directories = '/tmp'", "unix_socket_directories", "no such line", is_taken_later=True),
+    added("log_backend_messages = terse", "log_backend_messages", "no such line", is_taken_later=True),
     added("backend_weight{beyond} = 1", "backend_weight{beyond}", "a number among 0, 1"),
     added("health_check_period7 = 5", "health_check_period7", "a number among 0, 1"),
     # values
