@@ -57,6 +57,14 @@ class Measured:
     tps_including_connections: float | None = None
     scripts: int = 1
 
+    @property
+    def tps_behind_latency(self) -> float | None:
+        """What a derived latency was computed from: with failures, and before 14 with the time of connecting."""
+        rate = self.tps if self.tps_including_connections is None else self.tps_including_connections
+        if rate is None or not self.transactions:
+            return None
+        return rate * (self.transactions + (self.failed or 0)) / self.transactions
+
     def percentile_ms(self, percent: float) -> float | None:
         return dict(self.percentiles_ms).get(percent)
 

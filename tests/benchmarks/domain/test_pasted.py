@@ -28,6 +28,24 @@ def test_pgbench_is_recognised() -> None:
     assert not measured.partial
 
 
+def test_the_rate_behind_a_derived_latency_holds_clients_over_latency() -> None:
+    """80 / 10.740517 s = 7448.431 ms, with connections; 4 x 100 s / 1000 = 400 ms, with failures."""
+    before_14 = recognise(
+        "transaction type: a.sql\nnumber of clients: 80\nnumber of transactions actually processed: 6445\n"
+        "latency average = 7448.431 ms\ntps = 10.740517 (including connections establishing)\n"
+        "tps = 10.740645 (excluding connections establishing)\n"
+    )
+    with_failures = recognise(
+        "transaction type: a.sql\nnumber of clients: 4\nduration: 100 s\n"
+        "number of transactions actually processed: 900\nnumber of failed transactions: 100 (10.000%)\n"
+        "latency average = 400.000 ms (including failures)\ntps = 9.000000 (without initial connection time)\n"
+    )
+
+    assert before_14.tps == 10.740645
+    assert before_14.tps_behind_latency == 10.740517
+    assert with_failures.tps_behind_latency == pytest.approx(10.0)  # 4 / 0.400 s
+
+
 def test_of_several_scripts_no_statements_are_summed_up() -> None:
     measured = recognise(captured("pgbench-15/pgbench_multi_script.stdout"))
 
