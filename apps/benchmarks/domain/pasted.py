@@ -34,6 +34,7 @@ class Measured:
     tps: of transactions that succeeded. duration_s: as asked for; where a number of transactions was, as it took.
     latency_is_derived: the tool divided clients by tps and measured no latency.
     percentiles_ms: (percent, milliseconds), ascending.
+    throttled: clients waited for their turn (-R of pgbench, which does not print its rate; --rate of sysbench).
     statements: of one transaction in their order; none where several scripts were mixed.
     scripts: how many were mixed. failed: transactions; of sysbench, errors that it ignored and began anew after.
     partial: the run ended before its time; its figures are of what was printed until then.
@@ -53,6 +54,7 @@ class Measured:
     partial: bool
     percentiles_ms: tuple[tuple[float, float], ...] = ()
     statements: tuple[MeasuredStatement, ...] = ()
+    throttled: bool = False
     throttle_per_s: float | None = None
     tps_including_connections: float | None = None
     scripts: int = 1
@@ -129,6 +131,7 @@ def of_pgbench(result: PgbenchResult) -> Measured:
         partial=result.partial,
         statements=tuple(MeasuredStatement(one.text, one.latency_ms) for one in result.statements),
         tps_including_connections=result.tps_including_connections,
+        throttled=result.schedule_lag_ms is not None or result.schedule_lag_max_ms is not None,
         scripts=max(1, len(result.scripts)),
     )
 
@@ -157,6 +160,7 @@ def of_progress(progress: Sequence[Progress]) -> Measured:
         transactions=None,
         failed=sum(failed) if failed else None,
         partial=True,
+        throttled=any(line.lag_ms is not None for line in progress),
     )
 
 
@@ -187,6 +191,7 @@ def of_sysbench(result: sysbench_output.SysbenchResult) -> Measured:
         failed=report.errors,
         partial=result.partial,
         percentiles_ms=tuple(sorted(report.percentiles_ms)),
+        throttled=result.rate_per_s is not None,
         throttle_per_s=result.rate_per_s,
     )
 
@@ -212,6 +217,7 @@ def _of_intermediates(result: sysbench_output.SysbenchResult) -> Measured:
         transactions=None,
         failed=None,
         partial=True,
+        throttled=result.rate_per_s is not None,
         throttle_per_s=result.rate_per_s,
     )
 

@@ -47,7 +47,8 @@ class Cause(StrEnum):
 class Failure:
     """reason, fix: sentences for people. printed: the line that told, "" where none did.
 
-    script, script_line: of a script that does not parse. aborted_clients: how many gave up during the run.
+    script, script_line: of a script that does not parse; no line where it is wrong as a whole.
+    aborted_clients: how many gave up during the run.
     partial: the run had begun, so that what was measured until then exists.
     """
 
@@ -91,13 +92,20 @@ _SIGNS = (
         Cause.SCRIPT, _AT_LINE, _MEND_SCRIPT,
     ),
     _sign(
+        r"(?P<what>condition error in|empty command list for) script \"(?P<script>[^\"]*)\"(?P<rest>.*)$",
+        Cause.SCRIPT, "The script {script} cannot be run: {what} it{rest}.",
+        "Mend the script. Nothing was run.",
+    ),
+    _sign(
         r"ERROR:  ?syntax error (?P<where>at or near \".*\"|at end of input)",
         Cause.SCRIPT_SQL, "PostgreSQL cannot read a statement of the script: syntax error {where}.",
         "Mend the statement. Every client that came to it gave up.",
     ),
     _sign(
         r"Try \"pgbench --help\"|(?:invalid|unrecognized) option|option requires an argument"
-        r"|cannot be used in (?:benchmarking|initialization) mode|invalid value \"",
+        r"|cannot be used in (?:benchmarking|initialization) mode|-\S+ must be in range"
+        r"|invalid (?:value|query mode|rate limit|latency limit|number of \w+)\b.*\""
+        r"|^pgbench: (?:error|fatal): specify either|no builtin script found|are incompatible|need to be specified",
         Cause.OPTIONS, "pgbench does not take these options.",
         "Compare the parameters of the run with the version of pgbench on this worker.",
     ),
@@ -239,7 +247,7 @@ def _failure(sign: _Sign, match: re.Match[str], line: str, *, partial: bool, abo
         partial=partial,
         aborted_clients=aborted,
         script=words["script"] if in_script else None,
-        script_line=int(words["line"]) if in_script else None,
+        script_line=int(words["line"]) if in_script and "line" in words else None,
     )
 
 

@@ -46,6 +46,50 @@ def test_what_is_missing_is_named() -> None:
     assert failure.printed.startswith("pgbench: error: connection to server")
 
 
+def refusals() -> dict[str, tuple[str, int]]:
+    """What was printed, and the status, by the arguments of a pgbench that never began."""
+    text = (CAPTURED / "pgbench_refusals.txt").read_text()
+    return {
+        run[1]: (run[2], int(run[3]))
+        for run in re.finditer(r"^\$ pgbench (.*?)\n(.*?)^\[exit=(\d+)\]$", text, re.MULTILINE | re.DOTALL)
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause", "told"),
+    [
+        ("-f a.sql", Cause.SCRIPT, "Line 2 of script a.sql"),
+        ("-f b.sql", Cause.SCRIPT, "Line 1 of script b.sql"),
+        ("-f c.sql", Cause.SCRIPT, 'missing argument in command "sleep"'),
+        ("-f d.sql", Cause.SCRIPT, "script d.sql cannot be run"),
+        ("-f e.sql", Cause.SCRIPT, "empty command list"),
+        ("-f g.sql", Cause.SCRIPT, 'syntax error in command "set"'),
+        ("-f nofile.sql", Cause.FILE, "nofile.sql"),
+        ("-Z", Cause.OPTIONS, "version of pgbench"),
+        ("-c 0", Cause.OPTIONS, "version of pgbench"),
+        ("-T 5 -t 5", Cause.OPTIONS, "version of pgbench"),
+        ("-h nosuchhost.invalid x", Cause.NAME, "nosuchhost.invalid"),
+        ("-h /nonexistent x", Cause.REFUSED, "host and port"),
+        ("-c 9999999", Cause.OPEN_FILES, "ulimit -n"),
+        ("-b nosuch", Cause.OPTIONS, "version of pgbench"),
+        ("-M foo", Cause.OPTIONS, "version of pgbench"),
+        ("-R 0", Cause.OPTIONS, "version of pgbench"),
+    ],
+)
+def test_what_pgbench_refuses_to_begin_is_told_with_its_place(arguments: str, cause: Cause, told: str) -> None:
+    stderr, status = refusals()[arguments]
+
+    failure = parse_failure(stderr, exit_status=status)
+
+    assert failure.cause == cause
+    assert told in f"{failure.reason} {failure.fix}"
+    assert not failure.partial
+
+
+def test_every_captured_refusal_has_its_case() -> None:
+    assert len(refusals()) == 16
+
+
 @pytest.mark.parametrize(
     ("status", "name"), [(137, "SIGKILL"), (-9, "SIGKILL"), (143, "SIGTERM"), (-15, "SIGTERM"), (-99, "signal 99")]
 )
