@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from apps.benchmarks.domain.latency_histogram import LatencyHistogram, counted
+from apps.benchmarks.domain.latency_histogram import LatencyHistogram
 from apps.benchmarks.domain.printed import UnreadableOutputError
 
 
@@ -81,8 +81,11 @@ class LoggedInterval:
         return math.sqrt(max(0.0, self.latency_square_sum / self.transactions - mean * mean)) / 1000
 
 
-_DONE = re.compile(r"\d{1,18}")
-_INTERVAL_FIGURE = re.compile(r"\d{1,40}")
+_NOT_DONE = frozenset(outcome.value for outcome in Outcome) - {Outcome.DONE.value}
+# took: microseconds, or why it was not done.
+_COLUMNS = ("client", "number", "took", "script", "seconds", "microseconds")
+_SHAPES = {"took": rf"(?P<took>[0-9]{{1,18}}|{'|'.join(sorted(_NOT_DONE))})"}
+_INTERVAL_FIGURE = re.compile(r"[0-9]{1,40}")
 # Before 15: without lags, with them (-R), and with skipped (-L). 15 and later print all; one more where other errors
 # are gone on from.
 _INTERVAL_LENGTHS = (6, 10, 11, 15, 16)
@@ -96,40 +99,43 @@ def read_transactions(
     A last line without an end was cut by a kill, and is passed over.
     Raises UnreadableOutputError.
     """
-    length = 6 + throttled + retrying
+    for words in _matched(lines, throttled=throttled, retrying=retrying):
+        done = words["took"] not in _NOT_DONE
+        yield LoggedTransaction(
+            client=int(words["client"]),
+            number=int(words["number"]),
+            outcome=Outcome.DONE if done else Outcome(words["took"]),
+            latency_us=int(words["took"]) if done else None,
+            script=int(words["script"]),
+            ended_us=int(words["seconds"]) * 1_000_000 + int(words["microseconds"]),
+            schedule_lag_us=int(words["lag"]) if throttled else None,
+            retries=int(words["retries"]) if retrying else None,
+        )
+
+
+def read_latencies(lines: Iterable[str], *, throttled: bool = False, retrying: bool = False) -> LatencyHistogram:
+    """As read_transactions, for files of millions of lines: only how long what was done took."""
+    times: dict[str, int] = {}
+    for words in _matched(lines, throttled=throttled, retrying=retrying):
+        took = words["took"]
+        times[took] = times.get(took, 0) + 1
+    histogram = LatencyHistogram()
+    for took, count in times.items():
+        if took not in _NOT_DONE:
+            histogram.record(int(took), count)
+    return histogram
+
+
+def _matched(lines: Iterable[str], *, throttled: bool, retrying: bool) -> Iterator[re.Match[str]]:
+    columns = [*_COLUMNS, *(["lag"] if throttled else []), *(["retries"] if retrying else [])]
+    shape = re.compile(" ".join(_SHAPES.get(name, rf"(?P<{name}>[0-9]{{1,18}})") for name in columns) + r"\s*\n")
     for line_number, line in enumerate(lines, start=1):
         if not line.endswith("\n"):
             return
-        words = line.split()
-        if words:
-            yield _transaction(words, line_number, line, length, throttled=throttled)
-
-
-def _transaction(words: list[str], line_number: int, line: str, length: int, *, throttled: bool) -> LoggedTransaction:
-    done = len(words) > 2 and _DONE.fullmatch(words[2]) is not None
-    figures = [word for at, word in enumerate(words) if at != 2 or done]
-    if len(words) != length or not all(_DONE.fullmatch(word) for word in figures) or not (done or _named(words[2])):
-        raise UnreadableOutputError(
-            line_number,
-            line.rstrip(),
-            f"{length} columns: client, number, microseconds (or why not done), script, seconds, microseconds"
-            + (", schedule lag" if throttled else "")
-            + (", retries" if length > 6 + throttled else ""),
-        )
-    return LoggedTransaction(
-        client=int(words[0]),
-        number=int(words[1]),
-        outcome=Outcome.DONE if done else Outcome(words[2]),
-        latency_us=int(words[2]) if done else None,
-        script=int(words[3]),
-        ended_us=int(words[4]) * 1_000_000 + int(words[5]),
-        schedule_lag_us=int(words[6]) if throttled else None,
-        retries=int(words[-1]) if length > 6 + throttled else None,
-    )
-
-
-def _named(word: str) -> bool:
-    return word in {outcome.value for outcome in Outcome} - {Outcome.DONE}
+        match = shape.fullmatch(line)
+        if match is None:
+            raise UnreadableOutputError(line_number, line.rstrip(), f"{len(columns)} columns: {', '.join(columns)}")
+        yield match
 
 
 def read_intervals(lines: Iterable[str]) -> Iterator[LoggedInterval]:
@@ -147,8 +153,3 @@ def read_intervals(lines: Iterable[str]) -> Iterator[LoggedInterval]:
                 "6, 10, 11, 15 or 16 whole numbers: seconds, transactions, sum of latencies, …",
             )
         yield LoggedInterval(*(int(word) for word in words))
-
-
-def latencies(transactions: Iterable[LoggedTransaction]) -> LatencyHistogram:
-    """Of what was done: what was skipped or failed has none."""
-    return counted(done.latency_us for done in transactions if done.latency_us is not None)

@@ -12,8 +12,8 @@ from apps.benchmarks.domain.pgbench_log import (
     LoggedInterval,
     LoggedTransaction,
     Outcome,
-    latencies,
     read_intervals,
+    read_latencies,
     read_transactions,
 )
 from apps.benchmarks.domain.printed import UnreadableOutputError
@@ -36,6 +36,16 @@ def test_lines_of_transactions_are_read() -> None:
     assert len(others) == 5
 
 
+def test_latencies_are_those_of_the_transactions() -> None:
+    lines = captured("tx.31709")
+
+    histogram = read_latencies(lines)
+
+    assert histogram.count == 6
+    took = [one.latency_us for one in read_transactions(lines) if one.latency_us is not None]
+    assert histogram.mean_ms == pytest.approx(sum(took) / 6000)
+
+
 def test_a_throttled_run_has_its_lag_in_every_line() -> None:
     first, *_ = read_transactions(captured("rate.31726"), throttled=True)
 
@@ -43,7 +53,7 @@ def test_a_throttled_run_has_its_lag_in_every_line() -> None:
 
 
 def test_sampled_lines_are_lines_like_others() -> None:
-    histogram = latencies(read_transactions(captured("samp.31716")))
+    histogram = read_latencies(captured("samp.31716"))
 
     # 326, 374, 145, 133, 138, 154: the third of six is 145.
     assert histogram.count == 6
@@ -117,7 +127,8 @@ def test_what_was_not_done_has_no_latency_and_a_reason(
     line: str, throttled: bool, retrying: bool, transaction: LoggedTransaction
 ) -> None:
     assert list(read_transactions([line], throttled=throttled, retrying=retrying)) == [transaction]
-    assert latencies([transaction]).count == (transaction.outcome == Outcome.DONE)
+    histogram = read_latencies([line], throttled=throttled, retrying=retrying)
+    assert histogram.count == (transaction.outcome == Outcome.DONE)
 
 
 def test_a_last_line_without_an_end_was_cut_and_does_not_count() -> None:
@@ -135,7 +146,7 @@ def test_a_line_of_another_form_is_refused_with_its_number(line: str) -> None:
         list(read_transactions(["0 1 2127 0 100 5\n", line]))
 
     assert refused.value.line_number == 2
-    assert "client, number, microseconds" in str(refused.value)
+    assert "6 columns: client, number, took" in str(refused.value)
 
 
 def test_columns_that_the_options_do_not_bring_are_refused() -> None:
@@ -146,9 +157,13 @@ def test_columns_that_the_options_do_not_bring_are_refused() -> None:
 
 @given(st.lists(st.text(max_size=40).map(lambda text: text + "\n") | st.text(max_size=40), max_size=5))
 def test_any_lines_are_read_or_refused(lines: list[str]) -> None:
-    for read in (read_transactions, read_intervals):
+    for read in (
+        lambda: list(read_transactions(lines)),
+        lambda: read_latencies(lines),
+        lambda: list(read_intervals(lines)),
+    ):
         try:
-            list(read(lines))  # type: ignore[operator]
+            read()
         except UnreadableOutputError as refused:
             assert refused.expected
 
