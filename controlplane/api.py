@@ -7,4 +7,5 @@ urlpatterns = [
     path("schema/", SpectacularJSONAPIView.as_view(), name="api-schema"),
     path("", include("apps.accounts.api_urls")),
     path("", include("apps.clusters.api.urls")),
+    path("", include("apps.benchmarks.api.urls")),
 ]

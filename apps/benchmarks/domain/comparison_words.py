@@ -29,7 +29,9 @@ def sentence(
     elif verdict is Verdict.NO_DIFFERENCE:
         found = f"There is no difference larger than {unsigned(largest)}: {seen}"
     else:
-        found = f"These runs do not tell: {seen} They show a difference of {unsigned(detectable)} in 4 of 5 cases."
+        found = (
+            f"These runs do not tell: {seen} They would show a difference of {unsigned(detectable)} in 4 of 5 cases."
+        )
     if is_rounded:
         found += " The values do not vary at all, so the interval is what they may have lost when they were rounded."
     return found

@@ -37,8 +37,9 @@ class Estimate:
 def of_pairs(differences: Sequence[float]) -> Estimate:
     """The typical one of at least 2 differences that are spread evenly around it.
 
-    From 6 on the Hodges-Lehmann estimate with the interval of Wilcoxon's signed-rank test, which is exact whatever the
-    spread looks like, so that a few disturbed runs do no harm. Fewer cannot give 95 % that way: Student's t.
+    From 6 on the Hodges-Lehmann estimate with the interval of Wilcoxon's signed-rank test, which holds for noise of any
+    shape that is alike on both sides, so that a few disturbed runs do no harm. Fewer cannot give 95 % that way:
+    Student's t.
     """
     values = np.asarray(differences, dtype=float)
     rank = signed_rank_cut(len(values))

@@ -122,8 +122,8 @@ def _throttle_bound(run: RunFigures) -> Finding | str:
         over = f" over {run.duration_s} s"
     share = run.tps.value / ceiling
     shown = ceiling.quantize(Decimal("0.01"))
-    allowed = f"the throttle of {run.throttle_per_s} per s allows up to {shown:,f} per s{over}"
-    sentence = f"{run.tps} {run.unit} is {100 * share:.1f} % of what {allowed}"
+    allowed = f"the {shown:,f} per s that a throttle of {run.throttle_per_s} per s lets through{over}"
+    sentence = f"{run.tps} {run.unit} is {100 * share:.1f} % of {allowed}"
     if share < NEAR:
         sentence += ", so it is not the throttle that was measured."
     elif run.tps.low > ceiling * (1 + SUM_TOLERANCE):

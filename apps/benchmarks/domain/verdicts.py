@@ -1,8 +1,12 @@
 """What an interval allows to be said."""
 
-from enum import StrEnum
+from __future__ import annotations
 
-from apps.benchmarks.domain.intervals import Estimate
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # so that a door knows the words without loading scipy
+    from apps.benchmarks.domain.intervals import Estimate
 
 
 class Verdict(StrEnum):

@@ -150,6 +150,7 @@ def test_a_rate_that_the_throttle_sets_is_no_capacity(
 
     bound = found["throttle_bound"]
     assert (bound.ok, bound.expected) == (ok, ceiling)
+    assert f"of the {ceiling:,.2f} per s that a throttle of {throttle:,g} per s lets through" in bound.sentence
 
 
 def test_more_than_the_throttle_lets_through_is_said_to_be_wrong() -> None:
