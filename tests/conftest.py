@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from deploy.lab.binaries import ProgramMissing, find_binaries
 from tests import side_by_side
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from tests.product import Product
 
 HERE = Path(__file__).parent
+
+# A machine under load takes long for any example; no property fails by that.
+settings.register_profile("lifeguard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("lifeguard")
 
 
 def pytest_configure(config: pytest.Config) -> None:
