@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 # Lengths are bounded, so that no figure is too long for int() or becomes infinite.
 INT = r"\d{1,18}"
-NUMBER = r"(?:-?\d{1,18}(?:\.\d{1,12})?|-?nan|-?inf)"
+# pgbench writes NaN and Infinity, sysbench nan and inf.
+NUMBER = r"(?:-?\d{1,18}(?:\.\d{1,12})?|-?(?:nan|NaN|inf|Infinity))"
 PERCENT = rf"\(\s*{NUMBER}\s*%\)"
 
 EXCERPT_CHARACTERS = 120

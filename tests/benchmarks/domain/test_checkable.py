@@ -54,7 +54,9 @@ def test_what_has_no_figure_of_a_run_is_not_checked() -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        "pgbench-15/pgbench_C.txt",
         "pgbench-15/pgbench_P1_r_merged.txt",
+        "pgbench-15/pgbench_serializable.txt",
         "pgbench-15/pgbench_multi_script.stdout",
         "pgbench-15/pgbench_pgpool_killed.out",
         "pgbench-15/pgbench_sig_INT.out",

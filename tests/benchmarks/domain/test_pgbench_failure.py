@@ -15,8 +15,8 @@ CAPTURED = Path(__file__).parents[2] / "captured" / "pgbench-15"
 def captured(name: str) -> tuple[str, int | None]:
     """What was printed to standard error, and the status that the shell noted below it."""
     text = (CAPTURED / name).read_text()
-    status = re.search(r"^exit=(\d+)$", text, re.MULTILINE)
-    return re.sub(r"^exit=\d+$\n?", "", text, flags=re.MULTILINE), int(status[1]) if status else None
+    status = re.search(r"^\[?exit=(\d+)\]?$", text, re.MULTILINE)
+    return re.sub(r"^\[?exit=\d+\]?$\n?", "", text, flags=re.MULTILINE), int(status[1]) if status else None
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,7 @@ def captured(name: str) -> tuple[str, int | None]:
         ("pgbench_connrefused.txt", Cause.REFUSED, False, 0),
         ("pgbench_nodb.txt", Cause.DATABASE, False, 0),
         ("pgbench_pgpool_killed.err", Cause.CLOSED, True, 3),
+        ("pgbench_readonly.txt", Cause.READ_ONLY, True, 2),
         ("pgbench_sig_KILL.err", Cause.SIGNAL, True, 0),
         ("pgbench_sig_TERM.err", Cause.SIGNAL, True, 0),
     ],

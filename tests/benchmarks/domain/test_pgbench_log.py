@@ -52,6 +52,15 @@ def test_a_throttled_run_has_its_lag_in_every_line() -> None:
     assert (first.latency_us, first.schedule_lag_us, first.retries) == (2035, 79, None)
 
 
+def test_captured_lines_of_a_run_that_tries_again_are_read() -> None:
+    lines = (CAPTURED.parent / "pgbench_log_retried.txt").read_text().splitlines(keepends=True)
+
+    first, second, *_ = read_transactions(lines, throttled=True, retrying=True)
+
+    assert (first.outcome, first.latency_us, first.schedule_lag_us, first.retries) == (Outcome.DONE, 7577, 39, 0)
+    assert (second.outcome, second.latency_us) == (Outcome.SERIALIZATION, None)
+
+
 def test_sampled_lines_are_lines_like_others() -> None:
     histogram = read_latencies(captured("samp.31716"))
 

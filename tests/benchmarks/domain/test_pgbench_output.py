@@ -13,6 +13,11 @@ from apps.benchmarks.domain.printed import UnreadableOutputError
 
 CAPTURED = Path(__file__).parents[2] / "captured" / "pgbench-15"
 WITH_REPORT = [
+    "pgbench_C.txt",
+    "pgbench_readonly.txt",
+    "pgbench_retried.txt",
+    "pgbench_serializable.txt",
+    "pgbench_t200.txt",
     "pgbench_P1_r_merged.txt",
     "pgbench_R_limit.stdout",
     "pgbench_multi_script.stdout",
@@ -177,6 +182,38 @@ def test_a_report_after_aborted_clients_is_partial() -> None:
     assert not parse_result(printed).partial
     assert parse_result(said + printed).partial
     assert parse_result(printed + said).partial
+
+
+def test_a_captured_run_that_reconnects_divides_its_latency_by_all_of_it() -> None:
+    result = captured("pgbench_C.txt")
+
+    assert (result.tps, result.tps_meaning) == (64.33559, TpsMeaning.INCLUDING_RECONNECTIONS)
+    assert (result.average_connection_ms, result.latency_is_derived) == (15.366, True)
+    assert result.latency_ms == 31.087  # 2 clients / 64.335590
+
+
+def test_captured_failures_are_counted_and_told_by_statement() -> None:
+    result = captured("pgbench_serializable.txt")
+
+    assert (result.transactions, result.counts.failed, result.counts.serialization_failures) == (8631, 2597, 2597)
+    assert result.latency_includes_failures
+    assert result.statements[1].failures == 2597
+
+
+def test_captured_tries_and_a_throttle_are_read_together() -> None:
+    result = captured("pgbench_retried.txt")
+
+    counts = result.counts
+    assert (counts.failed, counts.retried, counts.retries, counts.skipped, result.max_tries) == (4, 42, 42, 0, 20)
+    assert (result.above_latency_limit, result.schedule_lag_max_ms) == (4, 6.412)
+
+
+def test_a_run_of_which_all_clients_gave_up_has_counts_and_no_figures() -> None:
+    """pgbench divides by zero there and prints NaN%."""
+    result = captured("pgbench_readonly.txt")
+
+    assert (result.transactions, result.counts.failed, result.tps, result.latency_ms) == (0, 0, None, None)
+    assert result.partial
 
 
 def test_before_14_tps_is_printed_twice() -> None:
