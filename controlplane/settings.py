@@ -215,6 +215,8 @@ CELERY_TASK_ROUTES = {
     "clusters.advance_backend_operations": {"queue": "rollout"},
     "clusters.advance_restart": {"queue": "rollout"},
     "clusters.advance_restarts": {"queue": "rollout"},
+    # Runs go to the queue of their row, by name: the load of a cluster comes from the AZ that its workers stand in.
+    "benchmarks.carry_out_run": {"queue": "bench"},
 }
 CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -245,6 +247,7 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 2},
     },
     "advance-restarts": {"task": "clusters.advance_restarts", "schedule": 2.0, "options": {"expires": 2}},
+    "advance-runs": {"task": "benchmarks.advance_runs", "schedule": 2.0, "options": {"expires": 2}},
     "keep-history": {"task": "clusters.keep_history", "schedule": 3600.0, "options": {"expires": 600}},
     "forget-sessions": {"task": "accounts.forget_sessions", "schedule": 3600.0, "options": {"expires": 600}},
 }

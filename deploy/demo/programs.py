@@ -48,6 +48,7 @@ def programs(place: Place, *, postgres: Sequence[str], redis: Sequence[str], web
         worker("poll", slots=2),
         worker("rollout", slots=2),
         worker("default", slots=1),
+        worker("bench", slots=1),
         Program("beat", beat, order=400),
         Program("load", load, order=500),
     ]

@@ -17,6 +17,8 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import AuditEntry, User
 from apps.accounts.tokens import create_token
+from apps.benchmarks.control import runs
+from apps.benchmarks.models import BenchmarkAccess
 from apps.clusters.control import backend_operations, restarts, role_weights, rollout_holds, rollouts
 from apps.clusters.control.weight_change import request_weights
 from apps.clusters.models import BackendOperation, Cluster, PgpoolInstance, RevisionDebt, RoleProposal, Rollout
@@ -35,6 +37,7 @@ pytestmark = pytest.mark.django_db
 
 WRITING = ("POST", "PUT", "PATCH", "DELETE")
 OWN_PASSWORD = "correct horse battery"
+LOAD = {"database": "shop", "username": "app", "password": SECRET}
 # What changes nothing that belongs to an organisation, and why nobody has to be able to look it up.
 UNAUDITED = {
     ("POST", "account_login"): "signing in",
@@ -117,6 +120,18 @@ class World:
 
     def restart(self) -> int:
         return restarts.request(caller=self.caller, cluster=self.cluster, names=["pgpool-1"], now=timezone.now()).pk
+
+    def loadable(self) -> dict[str, Any]:
+        """A run that can be asked for, as REST takes it."""
+        BenchmarkAccess.objects.create(cluster=self.cluster, is_on=True, **LOAD)
+        Cluster.objects.filter(pk=self.cluster.pk).update(primary_node_id=0)
+        wish = {"workload": "pgbench-select-only", "topology": "primary", "clients": 1, "duration_s": 1}
+        return {"cluster": "orders", **wish}
+
+    def run(self) -> int:
+        wish = self.loadable()
+        del wish["cluster"]
+        return runs.request(caller=self.caller, cluster=self.cluster, **wish).pk
 
     def finished_rollout(self) -> Rollout:
         rollout = self.rollout()
@@ -453,6 +468,18 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
     ("POST", "api-restart-cancel"): (
         "pgpools.restart.cancelled",
         lambda w: w.script.post(f"{ORDERS}restarts/{w.restart()}/cancel/"),
+    ),
+    ("PUT", "api-cluster-benchmarks"): (
+        "benchmarks.access.change",
+        lambda w: w.script.put(f"{ORDERS}benchmarks/", {"is_on": False, **LOAD}, format="json"),
+    ),
+    ("POST", "api-runs"): (
+        "benchmarks.run.requested",
+        lambda w: w.script.post("/api/v1/benchmarks/runs/", w.loadable(), format="json"),
+    ),
+    ("POST", "api-run-stop"): (
+        "benchmarks.run.stopped",
+        lambda w: w.script.post(f"/api/v1/benchmarks/runs/{w.run()}/stop/"),
     ),
     ("POST", "api-rollout-cancel"): (
         "rollout.cancel_requested",

@@ -246,12 +246,15 @@ def steps_of(rollout: Rollout) -> list[RolloutStep]:
     return list(rollout.steps.defer("receipt").annotate(**found).order_by("position"))
 
 
-def nudge(row_id: int, *, task: str = ADVANCE_TASK) -> None:
-    """Let a worker look at the row now. A lost nudge costs two seconds: beat looks at the rows too."""
+def nudge(row_id: int, *, task: str = ADVANCE_TASK, queue: str | None = None) -> None:
+    """Let a worker look at the row now. A lost nudge costs two seconds: beat looks at the rows too.
+
+    queue: None for that of the task.
+    """
     try:
         with current_app.connection_for_write() as broker:
             broker.transport_options = {**(broker.transport_options or {}), **NUDGE_PATIENCE}
-            current_app.send_task(task, args=[row_id], connection=broker, retry=False, expires=10)
+            current_app.send_task(task, args=[row_id], connection=broker, retry=False, expires=10, queue=queue)
     except (OperationalError, OSError) as error:
         logger.warning("the broker took no nudge: task=%s row=%s error=%s", task, row_id, error)
 

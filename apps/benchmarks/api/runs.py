@@ -1,0 +1,218 @@
+"""REST: benchmark runs, and whether a cluster may be put under load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypedDict
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.accounts.access import caller_of
+from apps.accounts.roles import Role
+from apps.benchmarks.control import access, runs
+from apps.benchmarks.control.access import AccessRefused
+from apps.benchmarks.control.runs import NotAllowedHere, RunRefused
+from apps.benchmarks.domain.run_wish import WishRefused
+from apps.benchmarks.domain.workloads import WORKLOADS
+from apps.benchmarks.models import BenchmarkAccess
+from apps.benchmarks.queries import targets
+from apps.benchmarks.queries.runs import RunAnswer, RunDetailAnswer, run_answer, run_detail_answer, run_of, runs_of
+from apps.clusters.api import reading, refusals, shapes
+from apps.clusters.api.strict import StrictBoolean, StrictSerializer
+from apps.clusters.models import Cluster
+from apps.clusters.queries import lookup
+from controlplane.problems import Problem
+
+CLUSTER = OpenApiParameter("cluster", str, description="only runs of the cluster with this slug")
+MOST = 2**31 - 1
+
+
+class RunInput(StrictSerializer):
+    cluster = serializers.CharField(help_text="its slug")
+    workload = serializers.CharField(help_text="its key; clusters/{slug}/benchmarks/ lists them")
+    topology = serializers.CharField(help_text="its key, as primary, standby:1, pgpool:pgpool-1 or pgpools")
+    clients = serializers.IntegerField(min_value=1, max_value=MOST)
+    threads = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
+    duration_s = serializers.IntegerField(min_value=1, max_value=MOST, help_text="of the measurement")
+    warm_up_s = serializers.IntegerField(min_value=0, max_value=MOST, required=False, default=0)
+    parameters = serializers.DictField(required=False, default=dict, help_text='of the workload, as {"scale": 10}')
+    note = serializers.CharField(required=False, allow_blank=True, default="", max_length=500)
+
+
+class AccessInput(StrictSerializer):
+    is_on = StrictBoolean(required=False)
+    database = serializers.CharField(max_length=63, required=False, help_text="tables pgbench_… are made anew there")
+    username = serializers.CharField(max_length=63, required=False)
+    password = serializers.CharField(write_only=True, required=False, trim_whitespace=False)
+    most_clients = serializers.IntegerField(min_value=1, max_value=10_000, required=False)
+    most_duration_s = serializers.IntegerField(min_value=1, max_value=7 * 86_400, required=False)
+    most_lag_s = serializers.FloatField(min_value=0.1, allow_null=True, required=False)
+    queue = serializers.RegexField(
+        r"^bench(-[a-z0-9-]{1,50})?\Z",
+        required=False,
+        error_messages={"invalid": "must be bench, or bench- and a name in small letters, as bench-eu-1a"},
+    )
+
+
+class WorkloadAnswer(TypedDict):
+    """parameters: name -> its default."""
+
+    key: str
+    label: str
+    writes: bool
+    parameters: dict[str, int]
+
+
+class TopologyAnswer(TypedDict):
+    """servers: where sessions are opened, as host:port."""
+
+    key: str
+    label: str
+    takes_writes: bool
+    servers: list[str]
+
+
+class AccessAnswer(TypedDict):
+    """The opt-in, null where nobody has ever allowed it; and what can be run against what."""
+
+    access: dict[str, Any] | None
+    workloads: list[WorkloadAnswer]
+    topologies: list[TopologyAnswer]
+
+
+@contextmanager
+def _as_problems() -> Iterator[None]:
+    try:
+        with refusals.as_problems():
+            yield
+    except WishRefused as error:
+        said = str(error).removeprefix(f"{error.field}: ")
+        raise ValidationError({error.field: [said]}) from error
+    except AccessRefused as error:
+        raise ValidationError({error.field: [error.expected]}) from error
+    except NotAllowedHere as error:
+        raise Problem("benchmarks-not-allowed", 409, "Benchmarks are not allowed here", str(error)) from error
+    except RunRefused as error:
+        raise Problem("run-refused", 409, "This cannot be done now", str(error)) from error
+
+
+class RunsView(APIView):
+    @extend_schema(
+        operation_id="benchmarks_runs_list",
+        parameters=[CLUSTER, shapes.BEFORE, shapes.LIMIT],
+        responses=shapes.page_of(RunAnswer, 400, 404),
+    )
+    def get(self, request: Request) -> Response:
+        """Runs of the organisation, latest first."""
+        caller = caller_of(request)
+        before, limit = reading.page_bounds(request)
+        slug = request.query_params.get("cluster")
+        found = runs_of(caller=caller, cluster=lookup.cluster_of(caller=caller, slug=slug) if slug else None)
+        if before is not None:
+            found = found.filter(pk__lt=before)
+        page = list(found[: limit + 1])
+        shown = page[:limit]
+        following = shown[-1].pk if len(page) > limit else None
+        return Response(
+            {
+                "results": [run_answer(run=each, caller=caller) for each in shown],
+                "next": reading.next_page(request, before=following),
+            }
+        )
+
+    @extend_schema(
+        operation_id="benchmarks_runs_create",
+        request=RunInput,
+        responses=shapes.answer(RunAnswer, 400, 404, 409, status=202),
+    )
+    def post(self, request: Request) -> Response:
+        """Queue a run. It begins when no run before it, and no rollout of the cluster, is under way."""
+        caller = caller_of(request)
+        body = RunInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        given = dict(body.validated_data)
+        cluster = lookup.cluster_of(caller=caller, slug=given.pop("cluster"))
+        with _as_problems():
+            run = runs.request(caller=caller, cluster=cluster, **given)
+        return Response(run_answer(run=run, caller=caller), status=status.HTTP_202_ACCEPTED)
+
+
+class RunView(APIView):
+    @extend_schema(operation_id="benchmarks_runs_read", responses=shapes.answer(RunDetailAnswer, 404))
+    def get(self, request: Request, pk: int) -> Response:
+        """One run: its figures, its seconds, what its programs printed, and what it was measured under."""
+        caller = caller_of(request)
+        return Response(run_detail_answer(run=run_of(caller=caller, pk=pk), caller=caller))
+
+
+class StopRunView(APIView):
+    @extend_schema(
+        operation_id="benchmarks_runs_stop",
+        request=None,
+        responses=shapes.answer(RunAnswer, 404, 409, status=202),
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """End it: one that is queued at once, one under way within seconds; what was measured is kept as partial."""
+        caller = caller_of(request)
+        with _as_problems():
+            run = runs.stop(caller=caller, run=run_of(caller=caller, pk=pk), now=timezone.now())
+        return Response(
+            run_answer(run=run_of(caller=caller, pk=run.pk), caller=caller), status=status.HTTP_202_ACCEPTED
+        )
+
+
+class AccessView(APIView):
+    write_role = Role.ADMIN
+
+    @extend_schema(operation_id="clusters_benchmarks_read", responses=shapes.answer(AccessAnswer, 404))
+    def get(self, request: Request, slug: str) -> Response:
+        """Whether this cluster may be put under load, and what can be run against what."""
+        caller = caller_of(request)
+        return Response(_access_answer(lookup.cluster_of(caller=caller, slug=slug)))
+
+    @extend_schema(
+        operation_id="clusters_benchmarks_change",
+        request=AccessInput,
+        responses=shapes.answer(AccessAnswer, 400, 404),
+    )
+    def put(self, request: Request, slug: str) -> Response:
+        """Allow it, or change how hard it may be; what is left out stays. Tables pgbench_… are made anew there."""
+        caller = caller_of(request)
+        cluster = lookup.cluster_of(caller=caller, slug=slug)
+        body = AccessInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        with _as_problems():
+            access.change(caller=caller, cluster=cluster, changes=dict(body.validated_data))
+        return Response(_access_answer(cluster))
+
+
+def _access_answer(cluster: Cluster) -> AccessAnswer:
+    row = BenchmarkAccess.objects.filter(cluster=cluster).first()
+    return {
+        "access": None if row is None else access.described(row),
+        "workloads": [
+            {
+                "key": one.key,
+                "label": one.label,
+                "writes": one.writes,
+                "parameters": {name: parameter.default for name, parameter in one.parameters.items()},
+            }
+            for one in WORKLOADS.values()
+        ],
+        "topologies": [
+            {
+                "key": one.key,
+                "label": one.label,
+                "takes_writes": one.takes_writes,
+                "servers": [f"{server.host}:{server.port}" for server in one.servers],
+            }
+            for one in targets.offered(cluster)
+        ],
+    }

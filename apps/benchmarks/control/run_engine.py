@@ -1,0 +1,260 @@
+"""Carries out one attempt of a run: its data, its warm-up, its measurement, its figures.
+
+Whatever ends it early leaves a row that says so. Programs end with the worker; another worker settles the row then.
+"""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from apps.benchmarks.control import run_environment, run_rows
+from apps.benchmarks.control.run_rows import LeaseLost
+from apps.benchmarks.domain import run_findings, run_result, run_wish
+from apps.benchmarks.domain.pgbench_failure import parse_failure
+from apps.benchmarks.domain.pgbench_output import parse_result
+from apps.benchmarks.domain.pgbench_progress import parse_progress
+from apps.benchmarks.domain.pgbench_result import PgbenchResult
+from apps.benchmarks.domain.printed import UnreadableOutputError
+from apps.benchmarks.domain.run_result import Part, Seconds
+from apps.benchmarks.domain.run_wish import Wish, WishRefused
+from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.drivers import pgbench, pgbench_tables
+from apps.benchmarks.drivers.pgbench import Account, PgbenchMissing
+from apps.benchmarks.drivers.pgbench_tables import CannotPrepare
+from apps.benchmarks.drivers.processes import Command, Line, NotStarted, Process, Processes
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
+from apps.benchmarks.queries import targets
+from apps.clusters.models import BackendLatest
+
+logger = logging.getLogger(__name__)
+
+# Past its time a program is ended: pgbench waits for ever for a session that nobody gives it.
+GRACE_S = 30.0
+LOOKS_EVERY_S = 1.0
+PREPARES_WITHIN_S = 4 * 3600.0
+REPLAYS_WITHIN_S = 600.0
+State = BenchmarkRun.State
+
+
+class RunFailed(RuntimeError):
+    """The run came to nothing. The text says why, and what mends it."""
+
+
+class RunStopped(RuntimeError):
+    """Somebody, or a guard, has ended it. The text says who and why."""
+
+
+def carry_out(*, run_id: int, holder: str, clock: Callable[[], datetime]) -> None:
+    """Do what is to be done about a run now; nothing if it is not its turn."""
+    run = run_rows.claim(run_id, holder=holder, now=clock())
+    if run is None:
+        return
+    attempt = _Attempt(run, holder, clock)
+    try:
+        attempt.go()
+    except LeaseLost as error:
+        logger.warning("run %s is no longer carried out here: %s", run_id, error)
+    except RunStopped as error:
+        attempt.end(State.STOPPED, stop_reason=str(error))
+    except (RunFailed, CannotPrepare, NotStarted, PgbenchMissing, WishRefused, OSError) as error:
+        attempt.end(State.FAILED, error=str(error))
+
+
+class _Attempt:
+    """One try of one run by the worker that holds its lease."""
+
+    def __init__(self, run: BenchmarkRun, holder: str, clock: Callable[[], datetime]) -> None:
+        self.run = run
+        self._holder = holder
+        self._clock = clock
+        self._looked_at = 0.0
+        self._seconds = Seconds(processes=0)
+
+    def go(self) -> None:
+        self._account = self._sign_in()
+        self._program = pgbench.find_program()
+        self._wish = self._as_wished()
+        self._prepare()
+        if self.run.warm_up_s:
+            self._phase("warms up")
+            within_s = self.run.warm_up_s + GRACE_S
+            self._run(self._commands(self.run.warm_up_s, None), within_s=within_s, kept_as="warm-up")
+        self._measure()
+
+    def end(self, state: str, **changes: object) -> None:
+        """What was measured until then is kept, and marked as partial."""
+        is_partial = self.run.samples.filter(attempt=self.run.attempts).exists()
+        try:
+            run_rows.finish(self.run, self._holder, now=self._clock(), state=state, is_partial=is_partial, **changes)
+        except LeaseLost as error:
+            logger.warning("the end of run %s was told by another worker: %s", self.run.pk, error)
+
+    def _sign_in(self) -> Account:
+        access = BenchmarkAccess.objects.filter(cluster=self.run.cluster, is_on=True).first()
+        if access is None:
+            raise RunFailed(f"{self.run.cluster} may no longer be put under load: an admin has switched that off.")
+        self._access = access
+        return Account(access.username, access.password, access.database, self.run.cluster.sslmode)
+
+    def _as_wished(self) -> Wish:
+        """Held again against the cluster as it is now. Raises WishRefused."""
+        limits = targets.limits_of(self.run.cluster, self._access)
+        return run_wish.wish(
+            workload=self.run.workload, topology=self.run.topology, clients=self.run.clients, threads=self.run.threads,
+            duration_s=self.run.duration_s, warm_up_s=self.run.warm_up_s, parameters=self.run.parameters,
+            offered=targets.offered(self.run.cluster), limits=limits,
+        )  # fmt: skip
+
+    def _prepare(self) -> None:
+        """The data of this scale on the primary, applied by every standby, analysed and written out."""
+        offered = targets.offered(self.run.cluster)
+        primary = next((one.servers[0] for one in offered if one.key == "primary"), None)
+        if primary is None:
+            raise RunFailed("No pgpool has named the primary, so nobody knows where the data is to be prepared.")
+        scale = self._wish.parameters["scale"]
+        found = pgbench_tables.look(primary, self._account)
+        if found.scale != scale:
+            self._phase(f"makes tables of scale {scale}")
+            command = pgbench.preparation(self._program, primary, self._account, scale=scale)
+            self._run([command], within_s=PREPARES_WITHIN_S, kept_as="preparation")
+        self._phase("analyses its tables and writes them out")
+        note = pgbench_tables.settle(primary, self._account, watch=self._watch)
+        self._notes = [note] if note else []
+        if (rate := pgbench.sampling_rate(self.run.duration_s)) < 1:
+            self._notes.append(f"percentiles are of {rate:.0%} of all transactions: that many were logged")
+        standbys = [one.servers[0] for one in offered if one.key.startswith("standby:")]
+        self._phase("waits until the standbys have applied its data")
+        until = time.monotonic() + REPLAYS_WITHIN_S
+        pgbench_tables.await_replay(primary, self._applying(standbys), self._account, watch=self._watch, until=until)
+        environment = run_environment.at_start(
+            self.run, self._wish, program=self._program, server_version=found.version
+        )
+        self._keep(environment=environment)
+
+    def _applying(self, standbys: Sequence[Server]) -> list[Server]:
+        """Those that the run reads from: a pgpool may send its reads to any that is not known to be away."""
+        if not self._wish.topology.is_through_pgpool:
+            chosen = {server.name for server in self._wish.topology.servers}
+            return [one for one in standbys if one.name in chosen]
+        seen = BackendLatest.objects.filter(backend__cluster=self.run.cluster).select_related("backend")
+        away = {each.backend.shown_name for each in seen if each.reason}
+        return [one for one in standbys if one.name not in away]
+
+    def _measure(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix=f"lifeguard-run-{self.run.pk}-"))
+        try:
+            commands = self._commands(self.run.duration_s, folder)
+            self._seconds = Seconds(processes=len(commands))
+            for number in range(len(commands)):
+                (folder / str(number)).mkdir()
+            run_rows.change(self.run, self._holder, state=State.RUNNING, phase="measures", measured_at=self._clock())
+            run_rows.announce(self.run)
+            processes = self._run(commands, within_s=self.run.duration_s + GRACE_S)
+            self._phase("reads its results")
+            parts = [
+                Part(one.command.name, _report(one), pgbench.logged_latencies(folder / str(number)))
+                for number, one in enumerate(processes)
+            ]
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        self._keep_result(parts)
+
+    def _keep_result(self, parts: Sequence[Part]) -> None:
+        found = run_result.merge(parts)
+        is_partial = any(part.report.partial for part in parts)
+        environment = {**self.run.environment, **run_environment.at_end(self.run), "notes": self._notes}
+        findings = run_findings.of_run(
+            found, clients=self.run.clients, duration_s=self.run.duration_s, placement=environment["placement"]
+        )
+        run_rows.finish(
+            self.run, self._holder, now=self._clock(), state=State.DONE, tps=found["tps"], result=found,
+            environment=environment, findings=findings, is_partial=is_partial,
+        )  # fmt: skip
+
+    def _commands(self, duration_s: int, directory: Path | None) -> list[Command]:
+        return pgbench.load(self._program, self._wish, self._account, duration_s=duration_s, directory=directory)
+
+    def _run(self, commands: Sequence[Command], *, within_s: float, kept_as: str = "") -> list[Process]:
+        """Programs to their end, watched; their output is kept. kept_as: "" for the name of each.
+
+        Raises RunFailed, RunStopped, LeaseLost, NotStarted.
+        """
+        with Processes(commands) as processes:
+            try:
+                self._attend(processes, until=time.monotonic() + within_s, within_s=within_s)
+            finally:
+                processes.end()
+                self._take(processes.read(within_s=0))
+                for one in processes.started:
+                    run_rows.keep_output(
+                        self.run, name=kept_as or one.command.name, command=shlex.join(one.command.words),
+                        output=one.output, exit_code=one.exit_code,
+                    )  # fmt: skip
+        for one in processes.started:
+            if one.exit_code:
+                failure = parse_failure(one.output, exit_status=one.exit_code)
+                raise RunFailed(f"{one.command.name}: {failure.reason} {failure.fix}".strip())
+        return processes.started
+
+    def _attend(self, processes: Processes, *, until: float, within_s: float) -> None:
+        while processes.are_running:
+            self._take(processes.read(within_s=LOOKS_EVERY_S / 4))
+            self._watch()
+            if time.monotonic() > until:
+                raise RunFailed(
+                    f"It was ended after {within_s:.0f} s: it was not done within its time. Sessions may wait for a "
+                    "child of pgpool that is not free, or a server hangs."
+                )
+
+    def _take(self, lines: Iterable[Line]) -> None:
+        for line in lines:
+            if (progress := parse_progress(line.text)) is not None:
+                self._seconds.take(line.process, progress)
+        if found := self._seconds.whole():
+            run_rows.keep_samples(self.run, found)
+            run_rows.announce(self.run)
+
+    def _watch(self) -> None:
+        """Once a second: the lease, and what people and guards want. Raises RunStopped, LeaseLost."""
+        if time.monotonic() - self._looked_at < LOOKS_EVERY_S:
+            return
+        self._looked_at = time.monotonic()
+        run_rows.renew(self.run, self._holder)
+        if self.run.is_stop_requested:
+            raise RunStopped(self.run.stop_reason)
+        if why := run_rows.why_not_now(self.run.cluster):
+            raise RunStopped(f"It was stopped, since figures of two things at once say nothing of either: {why}")
+        self._guard_lag()
+
+    def _guard_lag(self) -> None:
+        if self._access.most_lag_s is None:
+            return
+        late = BackendLatest.objects.filter(
+            backend__cluster=self.run.cluster, replay_lag_s__gt=self._access.most_lag_s
+        ).select_related("backend").first()  # fmt: skip
+        if late is not None:
+            raise RunStopped(
+                f"{late.backend.shown_name} is {late.replay_lag_s:.1f} s behind; during a run at most "
+                f"{self._access.most_lag_s:g} s are allowed."
+            )
+
+    def _phase(self, words: str) -> None:
+        self._keep(phase=words)
+        run_rows.announce(self.run)
+
+    def _keep(self, **changes: object) -> None:
+        run_rows.change(self.run, self._holder, **changes)
+
+
+def _report(process: Process) -> PgbenchResult:
+    try:
+        return parse_result(process.output)
+    except UnreadableOutputError as error:
+        raise RunFailed(f"{process.command.name}: what pgbench printed cannot be read. {error}") from error

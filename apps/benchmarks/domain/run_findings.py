@@ -1,0 +1,66 @@
+"""What a reader of a run's figures must know: each finding says what is wrong with which figure, or that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from apps.benchmarks.domain import sanity
+from apps.benchmarks.domain.run_figures import run_figures
+from apps.benchmarks.domain.run_result import RunResult
+
+# That every client was busy is what a closed loop without a throttle is for: it is no finding of a single run.
+_OF_OWN_RUNS = ("littles_law", "statement_sum", "too_short")
+PERCENTILE = 99
+
+
+class RunFinding(TypedDict):
+    """check: its name. ok: whether the figures pass it."""
+
+    check: str
+    ok: bool
+    sentence: str
+
+
+def of_run(
+    result: RunResult, *, clients: int, duration_s: int, placement: Mapping[str, Sequence[str]]
+) -> list[RunFinding]:
+    """placement: address -> what runs there, the client among them."""
+    found = [_co_located(placement), *_sane(result, clients, duration_s)]
+    if result["failed"]:
+        found.append(_failed(result))
+    return found
+
+
+def _sane(result: RunResult, clients: int, duration_s: int) -> list[RunFinding]:
+    mean = result["latency_ms"]["mean"]
+    printed = {
+        "clients": clients,
+        "tps": f"{result['tps']:.6f}" if result["tps"] else None,
+        "latency_ms": f"{mean:.3f}" if mean else None,
+        "statements_ms": [f"{one['latency_ms']:.3f}" for one in result["statements"]] or None,
+        "duration_s": duration_s,
+        "percentile": PERCENTILE,
+    }
+    checked, _ = sanity.check_run(run_figures(printed))
+    return [
+        {"check": one.check, "ok": one.ok, "sentence": one.sentence} for one in checked if one.check in _OF_OWN_RUNS
+    ]
+
+
+def _co_located(placement: Mapping[str, Sequence[str]]) -> RunFinding:
+    together = [sorted(names) for names in placement.values() if len(names) > 1]
+    sentence = "The client and every server have machines of their own."
+    if together:
+        said = "; ".join(", ".join(names) for names in together)
+        sentence = f"These share one machine: {said}. Such a run measures what each layer costs, not how it scales."
+    return {"check": "co_located", "ok": not together, "sentence": sentence}
+
+
+def _failed(result: RunResult) -> RunFinding:
+    tried = result["transactions"] + (result["failed"] or 0)
+    return {
+        "check": "errors_ignored",
+        "ok": False,
+        "sentence": f"{result['failed']:,} of {tried:,} transactions failed; they are in no latency and no rate.",
+    }

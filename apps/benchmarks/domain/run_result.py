@@ -1,0 +1,147 @@
+"""One run's figures from those of its processes: each had a share of the clients, at the same time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from apps.benchmarks.domain.latency_histogram import LatencyHistogram
+from apps.benchmarks.domain.pgbench_progress import Progress
+from apps.benchmarks.domain.pgbench_result import PgbenchResult
+
+
+class Latency(TypedDict):
+    """Milliseconds. Percentiles: of the transactions that were logged one by one; None without such a log."""
+
+    mean: float | None
+    stddev: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class StatementFigure(TypedDict):
+    """Mean latency of one statement over all processes, ms."""
+
+    text: str
+    latency_ms: float
+
+
+class RunResult(TypedDict):
+    """tps: without the time to connect. duration_s: as asked for. connect_ms: until all clients were connected."""
+
+    tps: float | None
+    tps_by_server: dict[str, float]
+    latency_ms: Latency
+    transactions: int
+    failed: int | None
+    connect_ms: float | None
+    statements: list[StatementFigure]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One process: its report, and the latencies of the transactions that it logged one by one."""
+
+    server: str
+    report: PgbenchResult
+    latencies: LatencyHistogram | None = None
+
+
+@dataclass(frozen=True)
+class Second:
+    """All processes together in one second. latency_ms, stddev_ms: weighted by the transactions of each."""
+
+    at_s: float
+    tps: float
+    latency_ms: float | None
+    stddev_ms: float | None
+    failed: int | None
+
+
+def merge(parts: Sequence[Part]) -> RunResult:
+    """Rates and counts add up; mean latencies are weighted by transactions; percentiles are of all together."""
+    rates = {part.server: part.report.tps for part in parts}
+    known = {server: tps for server, tps in rates.items() if tps is not None}
+    failed = [part.report.counts.failed for part in parts if part.report.counts.failed is not None]
+    connects = [ms for part in parts if (ms := part.report.initial_connection_ms) is not None]
+    return {
+        "tps": sum(known.values()) if len(known) == len(parts) and parts else None,
+        "tps_by_server": known,
+        "latency_ms": _latency(parts),
+        "transactions": sum(part.report.transactions for part in parts),
+        "failed": sum(failed) if failed else None,
+        "connect_ms": max(connects, default=None),
+        "statements": _statements(parts),
+    }
+
+
+def _latency(parts: Sequence[Part]) -> Latency:
+    weighted = [
+        (part.report.transactions, part.report.latency_ms, part.report.latency_stddev_ms)
+        for part in parts
+        if part.report.latency_ms is not None and part.report.transactions
+    ]
+    mean, stddev = pooled(weighted)
+    logged = LatencyHistogram()
+    for part in parts:
+        if part.latencies is not None:
+            logged.add(part.latencies)
+    p50, p95, p99 = (logged.percentile_ms(percent) for percent in (50, 95, 99))
+    return {"mean": mean, "stddev": stddev, "p50": p50, "p95": p95, "p99": p99}
+
+
+def pooled(groups: Sequence[tuple[float, float | None, float | None]]) -> tuple[float | None, float | None]:
+    """The mean and standard deviation of groups put together, from (count, mean, stddev) of each."""
+    known = [(count, mean, stddev) for count, mean, stddev in groups if mean is not None and count > 0]
+    total = sum(count for count, _, _ in known)
+    if not total:
+        return None, None
+    mean = sum(count * each for count, each, _ in known) / total
+    if any(stddev is None for _, _, stddev in known):
+        return mean, None
+    squares = sum(count * ((stddev or 0.0) ** 2 + (each - mean) ** 2) for count, each, stddev in known)
+    return mean, math.sqrt(squares / total)
+
+
+def _statements(parts: Sequence[Part]) -> list[StatementFigure]:
+    """Those of a single script, which all processes ran alike."""
+    columns = [part.report.statements for part in parts]
+    if not columns or len({len(column) for column in columns}) != 1:
+        return []
+    found: list[StatementFigure] = []
+    for row in zip(*columns, strict=True):
+        counted = [(part.report.transactions, one.latency_ms, None) for part, one in zip(parts, row, strict=True)]
+        mean, _ = pooled(counted)
+        if mean is not None:
+            found.append({"text": row[0].text, "latency_ms": mean})
+    return found
+
+
+class Seconds:
+    """Lines of progress of several processes, until each of them has told of a second."""
+
+    def __init__(self, processes: int) -> None:
+        self._processes = processes
+        self._told: dict[int, dict[str, Progress]] = {}
+        self._whole: list[Second] = []
+
+    def take(self, process: str, progress: Progress) -> None:
+        at_s = round(progress.at_s)
+        told = self._told.setdefault(at_s, {})
+        told[process] = progress
+        if len(told) == self._processes:
+            self._whole.append(_together(at_s, list(self._told.pop(at_s).values())))
+
+    def whole(self) -> list[Second]:
+        """Those that are complete since it was asked latest."""
+        found, self._whole = self._whole, []
+        return found
+
+
+def _together(at_s: float, told: Sequence[Progress]) -> Second:
+    latency, stddev = pooled([(one.tps, one.latency_ms, one.stddev_ms) for one in told])
+    failed = [one.failed for one in told if one.failed is not None]
+    return Second(at_s, sum(one.tps for one in told), latency, stddev, sum(failed) if failed else None)

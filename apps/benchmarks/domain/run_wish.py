@@ -1,0 +1,155 @@
+"""What a run is asked to be, held against what the cluster offers and what it allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from apps.benchmarks.domain import topologies
+from apps.benchmarks.domain.topologies import Topology
+from apps.benchmarks.domain.workloads import WORKLOADS, Workload
+
+LONGEST_NOTE = 500
+# Of one pgpool: its other users keep these children, Lifeguard's own sessions among them.
+CHILDREN_KEPT = 2
+
+
+class WishRefused(ValueError):
+    """Nothing was queued. field: as REST names it. expected: what would be right."""
+
+    def __init__(self, field: str, value: object, expected: str) -> None:
+        super().__init__(f"{field}: {str(value)[:80]!r} {expected}")
+        self.field = field
+        self.value = value
+        self.expected = expected
+
+
+@dataclass(frozen=True)
+class Room:
+    """What one server has left. limit: sessions that it serves at most; used: by others now; None: not known."""
+
+    limit: int | None = None
+    used: int | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the cluster allows. rooms: by the name of the server."""
+
+    most_clients: int
+    most_duration_s: int
+    rooms: Mapping[str, Room] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """One run. duration_s: of the measurement; warm_up_s: of load before it. parameters: all of the workload."""
+
+    workload: Workload
+    topology: Topology
+    clients: int
+    threads: int
+    duration_s: int
+    warm_up_s: int
+    parameters: Mapping[str, int]
+    note: str = ""
+
+
+def wish(
+    *,
+    workload: str,
+    topology: str,
+    clients: int,
+    duration_s: int,
+    threads: int | None = None,
+    warm_up_s: int = 0,
+    parameters: Mapping[str, object] | None = None,
+    note: str = "",
+    offered: Sequence[Topology],
+    limits: Limits,
+) -> Wish:
+    """Raises WishRefused for the first thing that is wrong. threads: None for one per client, at most four."""
+    chosen = _workload(workload)
+    target = _topology(topology, offered)
+    if chosen.writes and not target.takes_writes:
+        takers = ", ".join(one.key for one in offered if one.takes_writes)
+        raise WishRefused("topology", topology, f"takes no writes, and {chosen.key} writes; choose one of: {takers}")
+    _within("clients", clients, 1, limits.most_clients, "clients")
+    if clients < len(target.servers):
+        raise WishRefused("clients", clients, f"is fewer than the {len(target.servers)} servers of {target.key}")
+    _within("duration_s", duration_s, 1, limits.most_duration_s, "s")
+    _within("warm_up_s", warm_up_s, 0, limits.most_duration_s, "s")
+    if duration_s + warm_up_s > limits.most_duration_s:
+        whole = f"makes {duration_s + warm_up_s} s with the measurement"
+        raise WishRefused("warm_up_s", warm_up_s, f"{whole}; {limits.most_duration_s} s are allowed on this cluster")
+    if threads is not None:
+        _within("threads", threads, 1, clients, "threads")
+    _refuse_exhausting(clients, target, limits)
+    if len(note) > LONGEST_NOTE or "\0" in note:
+        raise WishRefused("note", note, f"must be a text of at most {LONGEST_NOTE} characters")
+    return Wish(
+        workload=chosen,
+        topology=target,
+        clients=clients,
+        threads=threads or min(clients, 4),
+        duration_s=duration_s,
+        warm_up_s=warm_up_s,
+        parameters=_parameters(chosen, parameters or {}),
+        note=note.strip(),
+    )
+
+
+def _workload(key: str) -> Workload:
+    if key not in WORKLOADS:
+        raise WishRefused("workload", key, f"is not known; there are {', '.join(WORKLOADS)}")
+    return WORKLOADS[key]
+
+
+def _topology(key: str, offered: Sequence[Topology]) -> Topology:
+    found = topologies.find(key, offered)
+    if found is None:
+        known = ", ".join(one.key for one in offered) or "none yet: no pgpool has named the primary"
+        raise WishRefused("topology", key, f"is none of this cluster; there are {known}")
+    return found
+
+
+def _within(field: str, value: int, least: int, most: int, unit: str) -> None:
+    if not least <= value <= most:
+        raise WishRefused(field, value, f"must be from {least} to {most} {unit} on this cluster")
+
+
+def _refuse_exhausting(clients: int, target: Topology, limits: Limits) -> None:
+    """pgbench waits for ever, without a word, for sessions that a pgpool has no child for."""
+    for server, share in zip(target.servers, topologies.shares(clients, len(target.servers)), strict=True):
+        room = limits.rooms.get(server.name, Room())
+        if room.limit is None:
+            continue
+        kept = CHILDREN_KEPT if server.is_pgpool else 0
+        free = room.limit - (room.used or 0) - kept
+        if share <= free:
+            continue
+        what = "num_init_children" if server.is_pgpool else "sessions of max_connections"
+        used = f", of which others use {room.used}" if room.used else ""
+        keeps = f" and {kept} stay for others" if kept else ""
+        raise WishRefused(
+            "clients",
+            clients,
+            f"would open {share} sessions at {server.name}, which has {room.limit} {what}{used}{keeps}: at most "
+            f"{max(0, free)} there",
+        )
+
+
+def _parameters(workload: Workload, given: Mapping[str, object]) -> dict[str, int]:
+    if unknown := sorted(set(given) - set(workload.parameters)):
+        known = ", ".join(workload.parameters) or "none"
+        raise WishRefused(
+            f"parameters.{unknown[0]}", given[unknown[0]], f"is none of {workload.key}; known are {known}"
+        )
+    found: dict[str, int] = {}
+    for name, parameter in workload.parameters.items():
+        value = given.get(name, parameter.default)
+        if not isinstance(value, int) or isinstance(value, bool) or not parameter.least <= value <= parameter.most:
+            expected = f"must be a whole number from {parameter.least} to {parameter.most}"
+            raise WishRefused(f"parameters.{name}", value, f"{expected} {parameter.unit}".strip())
+        found[name] = value
+    return found

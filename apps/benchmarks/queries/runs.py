@@ -1,0 +1,172 @@
+"""Runs of an organisation: the list, and one with all that is known of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, TypedDict
+
+from django.db.models import QuerySet
+from django.http import Http404
+
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
+from apps.benchmarks.control import run_rows
+from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.run_result import Latency, StatementFigure
+from apps.benchmarks.models import BenchmarkRun, RunSample
+from apps.clusters.models import Cluster
+
+NO_LATENCY: Latency = {"mean": None, "stddev": None, "p50": None, "p95": None, "p99": None}
+# Of what a program printed: the end says how it went.
+MOST_SHOWN = 20_000
+
+
+class RunAnswer(TypedDict):
+    """tps: without the time to connect; null before it is measured. latency_ms: percentiles of single transactions.
+
+    runs_before: how many of its cluster go first, while it is queued. tps_by_server: where clients were spread.
+    is_partial: ended before its time. phase: what is done now, or what it waits for.
+    """
+
+    id: int
+    cluster: str
+    cluster_name: str
+    workload: str
+    topology: str
+    clients: int
+    threads: int
+    duration_s: int
+    warm_up_s: int
+    parameters: dict[str, int]
+    note: str
+    state: str
+    phase: str
+    runs_before: int | None
+    attempts: int
+    is_active: bool
+    is_partial: bool
+    is_stop_requested: bool
+    can_stop: bool
+    stop_reason: str
+    error: str
+    requested_by: str
+    created_at: datetime
+    started_at: datetime | None
+    measured_at: datetime | None
+    finished_at: datetime | None
+    tps: float | None
+    tps_by_server: dict[str, float]
+    latency_ms: Latency
+    transactions: int | None
+    failed: int | None
+    statements: list[StatementFigure]
+    findings: list[RunFinding]
+
+
+class SampleAnswer(TypedDict):
+    """One second, of all processes together. at_s: since the measurement began."""
+
+    at_s: float
+    tps: float
+    latency_ms: float | None
+    stddev_ms: float | None
+    failed: int | None
+
+
+class OutputAnswer(TypedDict):
+    """What one process printed; of a long output the end. exit_code: negative for a signal."""
+
+    name: str
+    attempt: int
+    command: str
+    output: str
+    exit_code: int | None
+
+
+class RunDetailAnswer(RunAnswer):
+    """environment: versions, configuration, placement and counters; {} before it is measured. samples: oldest first."""
+
+    environment: dict[str, Any]
+    samples: list[SampleAnswer]
+    outputs: list[OutputAnswer]
+
+
+def runs_of(*, caller: Caller, cluster: Cluster | None = None) -> QuerySet[BenchmarkRun]:
+    """Latest first."""
+    runs = BenchmarkRun.objects.select_related("cluster").filter(cluster__organisation=caller.organisation)
+    return (runs if cluster is None else runs.filter(cluster=cluster)).order_by("-pk")
+
+
+def run_of(*, caller: Caller, pk: int) -> BenchmarkRun:
+    run = runs_of(caller=caller).filter(pk=pk).first()
+    if run is None:
+        raise Http404(f"{caller.organisation.name} has no benchmark run {pk}.")
+    return run
+
+
+def run_answer(*, run: BenchmarkRun, caller: Caller) -> RunAnswer:
+    result = run.result
+    is_active = run.state in BenchmarkRun.ACTIVE
+    return {
+        "id": run.pk,
+        "cluster": run.cluster.slug,
+        "cluster_name": run.cluster.name,
+        "workload": run.workload,
+        "topology": run.topology,
+        "clients": run.clients,
+        "threads": run.threads,
+        "duration_s": run.duration_s,
+        "warm_up_s": run.warm_up_s,
+        "parameters": run.parameters,
+        "note": run.note,
+        "state": run.state,
+        "phase": run.phase,
+        "runs_before": run_rows.runs_before(run) if run.state == BenchmarkRun.State.QUEUED else None,
+        "attempts": run.attempts,
+        "is_active": is_active,
+        "is_partial": run.is_partial,
+        "is_stop_requested": run.is_stop_requested,
+        "can_stop": is_active and not run.is_stop_requested and caller.may(Role.OPERATOR),
+        "stop_reason": run.stop_reason,
+        "error": run.error,
+        "requested_by": run.requested_by_name,
+        "created_at": run.created_at,
+        "started_at": run.started_at,
+        "measured_at": run.measured_at,
+        "finished_at": run.finished_at,
+        "tps": run.tps,
+        "tps_by_server": result.get("tps_by_server", {}),
+        "latency_ms": result.get("latency_ms", NO_LATENCY),
+        "transactions": result.get("transactions"),
+        "failed": result.get("failed"),
+        "statements": result.get("statements", []),
+        "findings": run.findings,
+    }
+
+
+def run_detail_answer(*, run: BenchmarkRun, caller: Caller) -> RunDetailAnswer:
+    samples = RunSample.objects.filter(run=run, attempt=run.attempts).order_by("at_s")
+    return {
+        **run_answer(run=run, caller=caller),
+        "environment": run.environment,
+        "samples": [
+            {
+                "at_s": one.at_s,
+                "tps": one.tps,
+                "latency_ms": one.latency_ms,
+                "stddev_ms": one.stddev_ms,
+                "failed": one.failed_count,
+            }
+            for one in samples
+        ],
+        "outputs": [
+            {
+                "name": one.name,
+                "attempt": one.attempt,
+                "command": one.command,
+                "output": one.output[-MOST_SHOWN:],
+                "exit_code": one.exit_code,
+            }
+            for one in run.outputs.order_by("pk")
+        ],
+    }

@@ -1,0 +1,20 @@
+"""Celery doors of benchmarks. Rows hold the work; a task that is lost or comes twice changes nothing."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from apps.benchmarks.control import run_engine, run_rows
+from apps.clusters.control import rollout_rows
+from apps.clusters.rollout_tasks import holder
+
+
+@shared_task(name=run_rows.CARRY_OUT_TASK)
+def carry_out_run(run_id: int) -> None:
+    run_engine.carry_out(run_id=run_id, holder=holder(), clock=timezone.now)
+
+
+@shared_task(name="benchmarks.advance_runs")
+def advance_runs() -> None:
+    """Give every run whose turn it is to a worker of its queue, and settle those whose worker died."""
+    for run_id, queue in run_rows.due_runs():
+        rollout_rows.nudge(run_id, task=run_rows.CARRY_OUT_TASK, queue=queue)

@@ -1,0 +1,43 @@
+"""What is said of a run's own figures."""
+
+from apps.benchmarks.domain.run_findings import of_run
+from apps.benchmarks.domain.run_result import RunResult
+
+APART = {"10.0.0.1": ["client"], "10.0.0.2": ["pg1"]}
+
+
+def result(*, tps: float = 1000.0, mean: float | None = 4.0, failed: int | None = 0) -> RunResult:
+    return {
+        "tps": tps,
+        "tps_by_server": {"pg1": tps},
+        "latency_ms": {"mean": mean, "stddev": 1.0, "p50": 4.0, "p95": 5.0, "p99": 6.0},
+        "transactions": 60_000,
+        "failed": failed,
+        "connect_ms": 3.0,
+        "statements": [{"text": "SELECT 1", "latency_ms": 3.9}],
+    }
+
+
+def test_a_sound_run_passes_every_check() -> None:
+    found = of_run(result(), clients=4, duration_s=60, placement=APART)
+
+    assert {one["check"]: one["ok"] for one in found} == {
+        "co_located": True, "littles_law": True, "statement_sum": True, "too_short": True,
+    }  # fmt: skip
+
+
+def test_each_fault_is_named_with_its_figures() -> None:
+    together = {"localhost": ["pgpool-1", "client"], "10.0.0.2": ["pg1"]}
+    found = of_run(result(mean=3.5, failed=7), clients=4, duration_s=59, placement=together)
+
+    wrong = {one["check"]: one["sentence"] for one in found if not one["ok"]}
+    assert set(wrong) == {"co_located", "littles_law", "statement_sum", "too_short", "errors_ignored"}
+    assert "share one machine: client, pgpool-1." in wrong["co_located"]
+    assert "7 of 60,007 transactions failed" in wrong["errors_ignored"]
+    assert "at least 60 s" in wrong["too_short"]
+
+
+def test_a_run_without_a_rate_is_only_told_where_it_ran() -> None:
+    found = of_run(result(tps=0.0, mean=None), clients=4, duration_s=60, placement=APART)
+
+    assert [one["check"] for one in found] == ["co_located", "too_short"]

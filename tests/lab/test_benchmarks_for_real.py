@@ -1,0 +1,157 @@
+"""Benchmark runs against the real cluster, by a real pgbench."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.benchmarks.control import run_engine
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun, RunSample
+from deploy.lab import Lab
+from tests.clusters.callers_at_doors import script
+from tests.lab.registered import register_lab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+RUNS = "/api/v1/benchmarks/runs/"
+TABLES = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers"
+
+
+@pytest.fixture
+def loadable(lab: Lab, settings: Any) -> Iterator[Lab]:
+    """orders of acme, which may be put under load; the tables of the workloads go afterwards."""
+    cluster, _ = register_lab(lab, settings)
+    primary = lab.backends.primary
+    numbers = {(one["host"], one["port"]): one["node_id"] for one in lab.addresses["backends"]}
+    cluster.primary_node_id = numbers[primary.host, primary.port]
+    cluster.save()
+    app = lab.addresses["app"]
+    BenchmarkAccess.objects.create(cluster=cluster, is_on=True, **app)
+    yield lab
+    with lab.backends.connect(primary, app["database"]) as superuser:
+        superuser.execute(f"DROP TABLE IF EXISTS {TABLES}")
+
+
+def asked(**changes: Any) -> BenchmarkRun:
+    """A run of one client and two seconds, unless told."""
+    wish = {
+        "cluster": "orders", "workload": "pgbench-select-only", "topology": "primary", "clients": 1, "duration_s": 2,
+        "parameters": {"scale": 1}, **changes,
+    }  # fmt: skip
+    answer = script("operator").post(RUNS, wish, format="json")
+    assert answer.status_code == 202, answer.content
+    return BenchmarkRun.objects.get(pk=answer.json()["id"])
+
+
+def carried_out(run: BenchmarkRun) -> BenchmarkRun:
+    run_engine.carry_out(run_id=run.pk, holder="test", clock=timezone.now)
+    run.refresh_from_db()
+    return run
+
+
+def test_a_run_makes_its_data_measures_and_says_what_it_was_measured_under(loadable: Lab) -> None:
+    run = carried_out(asked(clients=2, warm_up_s=1))
+
+    assert (run.state, run.error) == ("done", "")
+    body = script("viewer").get(f"{RUNS}{run.pk}/").json()
+    latency = body["latency_ms"]
+    assert 0 < latency["p50"] <= latency["p95"] <= latency["p99"]
+    assert body["tps"] > 0
+    assert body["transactions"] > 0
+    assert body["failed"] == 0
+    assert ["SELECT abalance" in one["text"] for one in body["statements"]].count(True) == 1
+    assert [sample["at_s"] for sample in body["samples"]][:1] == [1.0]
+    assert [one["name"] for one in body["outputs"]] == ["preparation", "warm-up", loadable.backends.primary.name]
+    assert all(one["exit_code"] == 0 for one in body["outputs"])
+    environment = body["environment"]
+    assert environment["postgresql"].split(".")[0] == loadable.binaries.postgres_version.split(".")[0]
+    assert environment["client"]["pgbench"].startswith("pgbench (PostgreSQL)")
+    assert len(environment["placement"]["localhost"]) == 7
+    checks = {one["check"]: one["ok"] for one in body["findings"]}
+    assert (checks["co_located"], checks["too_short"], "littles_law" in checks) == (False, False, True)
+    assert loadable.addresses["app"]["password"] not in str(body)
+
+
+def test_clients_are_spread_over_all_pgpools_and_the_tables_are_used_again(loadable: Lab) -> None:
+    first = carried_out(asked())
+    run = carried_out(asked(topology="pgpools", clients=3))
+
+    assert (first.state, run.state, run.error) == ("done", "done", "")
+    assert sorted(run.result["tps_by_server"]) == ["pgpool-1", "pgpool-2", "pgpool-3"]
+    assert run.tps == pytest.approx(sum(run.result["tps_by_server"].values()))
+    assert "preparation" not in set(run.outputs.values_list("name", flat=True))
+
+
+def test_writes_are_measured_through_a_pgpool(loadable: Lab) -> None:
+    run = carried_out(asked(workload="pgbench-tpcb-like", topology="pgpool:pgpool-2"))
+
+    assert (run.state, run.error) == ("done", "")
+    texts = [one["text"] for one in run.result["statements"]]
+    assert any("UPDATE pgbench_accounts" in text for text in texts)
+
+
+def test_one_under_way_is_stopped_and_what_it_measured_is_kept(loadable: Lab, wait_until: Callable[..., None]) -> None:
+    run = asked(duration_s=300)
+    operator = script("admin")
+
+    def carry_out() -> None:
+        try:
+            run_engine.carry_out(run_id=run.pk, holder="test", clock=timezone.now)
+        finally:
+            connection.close()
+
+    worker = threading.Thread(target=carry_out)
+    worker.start()
+    wait_until(lambda: RunSample.objects.filter(run=run).exists(), "something is measured")
+    assert operator.post(f"{RUNS}{run.pk}/stop/").status_code == 202
+    worker.join(timeout=60)
+
+    assert not worker.is_alive()
+    run.refresh_from_db()
+    assert (run.state, run.stop_reason, run.is_partial) == ("stopped", "stopped by Admin", True)
+    load = run.outputs.get(name=loadable.backends.primary.name)
+    assert load.exit_code is not None
+    assert load.exit_code < 0
+    assert not sessions_of_load(loadable)
+
+
+def sessions_of_load(lab: Lab) -> int:
+    with lab.backends.connect(lab.backends.primary) as superuser:
+        count = superuser.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lifeguard-benchmark'"
+        )
+        return int(count.fetchone()[0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"database": "nowhere"}, 'database "nowhere" does not exist'),
+        ({"password": "wrong"}, "password authentication failed"),
+    ],
+)
+def test_what_keeps_a_run_from_beginning_is_named(loadable: Lab, changes: dict[str, str], words: str) -> None:
+    access = BenchmarkAccess.objects.get()
+    for name, value in changes.items():
+        setattr(access, name, value)
+    access.save()
+
+    run = carried_out(asked())
+
+    assert (run.state, run.is_partial) == ("failed", False)
+    assert words in run.error
+    assert loadable.backends.primary.name in run.error
+
+
+def test_a_server_that_is_gone_fails_the_run_with_its_name(loadable: Lab) -> None:
+    carried_out(asked())
+    run = asked(topology="pgpool:pgpool-3")
+    run.cluster.instances.filter(name="pgpool-3").update(port=1)
+
+    run = carried_out(run)
+
+    assert run.state == "failed"
+    assert run.error.startswith("pgpool-3: ")
