@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from deploy.bench import deaths, edits, overhead, rollouts
+from deploy.bench import deaths, driver, edits, overhead, rollouts
 from deploy.bench.subject import CannotMeasure, running_demo
 from deploy.demo.place import DEFAULT_ROOT, Place
 
@@ -24,6 +24,8 @@ def main() -> int:
         edits.measure(subject, rounds=1 if asked.quick else 7)
         print("Watching: the cluster with and without, by turns", flush=True)
         overhead.measure(subject, pairs=2 if asked.quick else 10)
+        print("Benchmark: started by Lifeguard and from a shell, by turns", flush=True)
+        driver.measure(subject, pairs=2 if asked.quick else 10, seconds=3 if asked.quick else 10)
     except CannotMeasure as error:
         print(error, file=sys.stderr)
         return 1
