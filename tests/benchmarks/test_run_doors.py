@@ -128,7 +128,7 @@ def test_one_that_is_queued_stops_at_once_and_is_stopped_once(cluster: Cluster, 
 
     body = operator.post(f"{RUNS}{run.pk}/stop/").json()
 
-    assert (body["state"], body["stop_reason"], body["can_stop"]) == ("stopped", "stopped by operator", False)
+    assert (body["state"], body["stop_reason"], body["can_stop"]) == ("stopped", "stopped by Operator", False)
     again = operator.post(f"{RUNS}{run.pk}/stop/")
     assert (again.status_code, again.json()["type"]) == (409, "urn:lifeguard:run-refused")
 

@@ -131,6 +131,7 @@ class World:
     def run(self) -> int:
         wish = self.loadable()
         del wish["cluster"]
+        self.cluster.refresh_from_db()
         return runs.request(caller=self.caller, cluster=self.cluster, **wish).pk
 
     def finished_rollout(self) -> Rollout:

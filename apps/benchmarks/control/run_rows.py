@@ -98,7 +98,7 @@ def why_not_now(cluster: Cluster) -> str:
     """What keeps every run of this cluster from beginning; "" for nothing. Load is a write: its data is made first."""
     try:
         rollout_rows.refuse_unless_free(cluster)
-    except WeightsRefused as error:
+    except (WeightsRefused, rollout_rows.RolloutRunning) as error:
         return str(error)
     return ""
 

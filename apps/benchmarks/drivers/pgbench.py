@@ -94,7 +94,7 @@ def logged_latencies(folder: Path) -> LatencyHistogram:
     found = LatencyHistogram()
     for path in sorted(folder.glob(f"{LOG_PREFIX}.*")):
         with path.open(encoding="ascii", errors="replace") as lines:
-            found.add(pgbench_log.latencies(pgbench_log.read_transactions(lines)))
+            found.add(pgbench_log.read_latencies(lines))
     return found
 
 
