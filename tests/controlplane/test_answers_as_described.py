@@ -11,9 +11,10 @@ from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
 
 from apps.accounts.models import ApiToken, Organisation
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
 from apps.clusters.control import backend_operations, convergence
 from apps.clusters.history.metrics import METRICS
-from apps.clusters.models import BackendOperation, RollingRestart, Rollout
+from apps.clusters.models import BackendOperation, Cluster, RollingRestart, Rollout
 from tests.clusters.callers_at_doors import browser, script
 from tests.clusters.rollout_scene import scene
 from tests.clusters.seen_cluster import NOW, count, poll, register
@@ -36,9 +37,27 @@ def rollout(db: None, tmp_path: Path, settings: Any) -> Rollout:
         )
         restart = RollingRestart.objects.create(pk=found.pk, cluster=acme.cluster, state="done")
         restart.steps.create(position=0, instance_name="pgpool-1", way="hand", parameters=["max_pool"])
+        measured_run(pk=found.pk, cluster=acme.cluster)
         convergence.judge(rollout=found, now=found.finished_at + timedelta(minutes=1))
     register(Organisation.objects.get(slug="acme"), "silent")
     return found
+
+
+def measured_run(*, pk: int, cluster: Cluster) -> None:
+    """A benchmark run with all that one can have."""
+    latency = {"mean": 4.0, "stddev": 1.0, "p50": 4.0, "p95": 5.0, "p99": 6.0}
+    result = {
+        "tps": 250.0, "tps_by_server": {"pg1": 250.0}, "latency_ms": latency, "transactions": 500, "failed": 0,
+        "connect_ms": 3.0, "statements": [{"text": "SELECT 1", "latency_ms": 3.9}],
+    }  # fmt: skip
+    run = BenchmarkRun.objects.create(
+        pk=pk, cluster=cluster, workload="pgbench-select-only", topology="primary", clients=1, threads=1, duration_s=2,
+        parameters={"scale": 1}, state="done", attempts=1, tps=250.0, result=result, environment={"postgresql": "15.8"},
+        findings=[{"check": "too_short", "ok": False, "sentence": "2 s are too short."}], requested_by_name="Ann",
+    )  # fmt: skip
+    run.samples.create(attempt=1, at_s=1, tps=250.0)
+    run.outputs.create(attempt=1, name="pg1", command="pgbench", output="tps = 250", exit_code=0)
+    BenchmarkAccess.objects.create(cluster=cluster, is_on=True, database="shop", username="app", password="x")
 
 
 @pytest.fixture
