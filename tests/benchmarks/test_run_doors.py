@@ -82,6 +82,18 @@ def test_as_many_clients_as_the_children_of_each_pgpool_leave_are_taken(cluster:
     assert operator.post(RUNS, asked(clients=53, topology="pgpools"), format="json").status_code == 400
 
 
+def test_backends_can_be_chosen_once_the_primary_is_known(cluster: Cluster, api_client: Client) -> None:
+    cluster.primary_node_id = None
+    cluster.save()
+    operator = api_client("operator")
+
+    answer = operator.post(RUNS, asked(topology="primary"), format="json")
+
+    assert answer.status_code == 400
+    assert "once a pgpool has named the primary" in answer.json()["errors"][0]["reason"]
+    assert operator.post(RUNS, asked(topology="pgpools"), format="json").status_code == 202
+
+
 def test_nothing_is_run_where_nobody_has_allowed_it(cluster: Cluster, api_client: Client) -> None:
     BenchmarkAccess.objects.update(is_on=False)
 

@@ -12,6 +12,7 @@ from apps.benchmarks.domain.workloads import WORKLOADS, Workload
 LONGEST_NOTE = 500
 # Of one pgpool: its other users keep these children, Lifeguard's own sessions among them.
 CHILDREN_KEPT = 2
+NO_PRIMARY = "; backends can be chosen once a pgpool has named the primary"
 
 
 class WishRefused(ValueError):
@@ -108,8 +109,9 @@ def _workload(key: str) -> Workload:
 def _topology(key: str, offered: Sequence[Topology]) -> Topology:
     found = topologies.find(key, offered)
     if found is None:
-        known = ", ".join(one.key for one in offered) or "none yet: no pgpool has named the primary"
-        raise WishRefused("topology", key, f"is none of this cluster; there are {known}")
+        known = ", ".join(one.key for one in offered) or "none"
+        unknown = "" if any(one.key == topologies.PRIMARY for one in offered) else NO_PRIMARY
+        raise WishRefused("topology", key, f"is none of this cluster; there are {known}{unknown}")
     return found
 
 
