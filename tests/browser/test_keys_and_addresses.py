@@ -43,6 +43,18 @@ def test_what_has_the_focus_shows_it(visit: Callable[..., Visitor], path: str) -
     assert unseen == []
 
 
+def test_the_list_of_clusters_comes_anew_and_leaves_the_focus_where_it_is(visit: Callable[..., Visitor]) -> None:
+    page = visit().go("~settings/")
+    link = page.locator(".side-live a").first
+    link.focus()
+
+    with page.expect_response(lambda answer: "sidebar" in answer.url):
+        page.evaluate("document.body.dispatchEvent(new CustomEvent('fleet-changed'))")
+    expect(page.locator(".side-live.htmx-request, .side-live.htmx-swapping")).to_have_count(0)
+
+    expect(link).to_be_focused()
+
+
 def test_the_first_key_leads_past_the_navigation(visit: Callable[..., Visitor]) -> None:
     page = visit().go("~drift/")
     expect(page.locator("[data-drift]")).to_be_visible()
