@@ -148,7 +148,10 @@ class _Attempt:
         return [one for one in standbys if one.name not in away]
 
     def _measure(self) -> None:
-        folder = Path(tempfile.mkdtemp(prefix=f"lifeguard-run-{self.run.pk}-"))
+        prefix = f"lifeguard-run-{self.run.pk}-"
+        for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):  # by a worker that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix=prefix))
         try:
             commands = self._commands(self.run.duration_s, folder)
             self._seconds = Seconds(processes=len(commands))
