@@ -1,0 +1,102 @@
+"""What a comparison measures, and in which order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+FEWEST_ARMS, MOST_ARMS = 2, 12
+FEWEST_REPETITIONS, MOST_REPETITIONS = 2, 60
+MOST_RUNS = 400
+FIRST_BLOCK = 0
+MOST_LABEL = 80
+
+
+class Arm(TypedDict):
+    """One way to run it. x: of a sweep, the number that stands on its axis; None else. The rest as a run's wish."""
+
+    label: str
+    workload: str
+    topology: str
+    clients: int
+    threads: int | None
+    duration_s: int
+    warm_up_s: int
+    parameters: dict[str, Any]
+    x: float | None
+
+
+class PlanRefused(ValueError):
+    """Nothing was queued. field: as REST names it. expected: what would be right."""
+
+    def __init__(self, field: str, value: object, expected: str) -> None:
+        super().__init__(f"{field}: {str(value)[:80]!r} {expected}")
+        self.field = field
+        self.value = value
+        self.expected = expected
+
+
+def labelled(given: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A name for each arm: as given, else what sets it apart from the others. Raises PlanRefused."""
+    if not FEWEST_ARMS <= len(given) <= MOST_ARMS:
+        raise PlanRefused("arms", len(given), f"arms; there must be {FEWEST_ARMS} to {MOST_ARMS}")
+    varying = [name for name in _names(given) if len({repr(_value(one, name)) for one in given}) > 1]
+    labels = [one.get("label") or _told(one, varying) for one in given]
+    for position, label in enumerate(labels):
+        if len(label) > MOST_LABEL:
+            raise PlanRefused(f"arms.{position}.label", label, f"must be a text of at most {MOST_LABEL} characters")
+        if label in labels[:position]:
+            raise PlanRefused(
+                f"arms.{position}.label", label, "stands for two arms; give each a name, or leave one out"
+            )
+    return labels
+
+
+def refuse_too_many(arms: int, repetitions: int) -> None:
+    """Raises PlanRefused."""
+    if not FEWEST_REPETITIONS <= repetitions <= MOST_REPETITIONS:
+        expected = f"must be from {FEWEST_REPETITIONS} to {MOST_REPETITIONS}; from 6 on a disturbed run does no harm"
+        raise PlanRefused("repetitions", repetitions, expected)
+    if (whole := arms * (repetitions + 1)) > MOST_RUNS:
+        fit = MOST_RUNS // arms - 1
+        raise PlanRefused("repetitions", repetitions, f"makes {whole} runs of {arms} arms; at most {fit} fit")
+
+
+def block_order(arms: int, block: int, seed: int) -> list[int]:
+    """Positions of the arms in the order in which this block measures them.
+
+    Drawn anew for each block: a fixed order, or one that only turns around, takes drift for a difference.
+    """
+    positions = list(range(arms))
+    random.Random(f"{seed}/{block}").shuffle(positions)  # noqa: S311: a fair order, no secret
+    return positions
+
+
+def order(arms: int, blocks: Sequence[int], seed: int) -> Iterator[tuple[int, int]]:
+    """(block, arm) one after the other."""
+    for block in blocks:
+        yield from ((block, arm) for arm in block_order(arms, block, seed))
+
+
+_RUN_FIELDS = ("topology", "workload", "clients", "threads", "duration_s", "warm_up_s")
+_SHOWN = {"clients": "{} clients", "threads": "{} threads", "duration_s": "{} s", "warm_up_s": "{} s of warm-up"}
+
+
+def _names(given: Sequence[Mapping[str, Any]]) -> list[str]:
+    parameters = sorted({name for one in given for name in one.get("parameters") or {}})
+    return [*_RUN_FIELDS, *(f"parameters.{name}" for name in parameters)]
+
+
+def _value(arm: Mapping[str, Any], name: str) -> Any:
+    prefix, _, parameter = name.partition(".")
+    return (arm.get("parameters") or {}).get(parameter) if parameter else arm.get(prefix)
+
+
+def _told(arm: Mapping[str, Any], varying: Sequence[str]) -> str:
+    words = [
+        _SHOWN.get(name, "{}" if name in _RUN_FIELDS else f"{name.partition('.')[2]} {{}}").format(_value(arm, name))
+        for name in varying
+        if _value(arm, name) is not None
+    ]
+    return ", ".join(words)[:MOST_LABEL] or str(arm.get("topology", ""))
