@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.benchmarks.drivers.processes import Command, NotStarted, Processes
+from apps.benchmarks.drivers import processes as processes_of_load
+from apps.benchmarks.drivers.processes import LEFT_OUT, Command, NotStarted, Processes
 
 # Ends neither by TERM nor with what started it.
 STUBBORN = """
@@ -70,6 +71,20 @@ def test_a_program_that_is_not_there_is_named_and_nothing_is_left_running() -> N
 
     assert "/nowhere/pgbench" in str(refused.value)
     assert processes.started[0].exit_code is not None
+
+
+def test_of_a_long_output_the_begin_and_the_report_at_the_end_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes_of_load, "MOST_KEPT", 100)
+    program = "print('begin'); [print('error', n) for n in range(1000)]; print('report')"
+
+    with Processes([Command("load", [sys.executable, "-c", program])]) as processes:
+        processes.started[0].wait(until=time.monotonic() + 60)
+
+    output = processes.started[0].output
+    assert output.startswith("begin\nerror 0\n")
+    assert output.endswith("error 999\nreport\n")
+    assert output.count(LEFT_OUT) == 1
+    assert len(output) < 400
 
 
 def test_load_ends_with_a_worker_that_is_killed() -> None:

@@ -72,7 +72,7 @@ def test_a_run_makes_its_data_measures_and_says_what_it_was_measured_under(loada
     assert all(one["exit_code"] == 0 for one in body["outputs"])
     environment = body["environment"]
     assert environment["postgresql"].split(".")[0] == loadable.binaries.postgres_version.split(".")[0]
-    assert environment["client"]["pgbench"].startswith("pgbench (PostgreSQL)")
+    assert environment["client"]["program"].startswith("pgbench (PostgreSQL)")
     assert len(environment["placement"]["localhost"]) == 7
     checks = {one["check"]: one["ok"] for one in body["findings"]}
     assert (checks["co_located"], checks["too_short"], "littles_law" in checks) == (False, False, True)

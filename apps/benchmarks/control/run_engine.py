@@ -17,17 +17,12 @@ from pathlib import Path
 from apps.benchmarks.control import run_environment, run_rows
 from apps.benchmarks.control.run_rows import LeaseLost
 from apps.benchmarks.domain import run_findings, run_result, run_wish
-from apps.benchmarks.domain.pgbench_failure import parse_failure
-from apps.benchmarks.domain.pgbench_output import parse_result
-from apps.benchmarks.domain.pgbench_progress import parse_progress
-from apps.benchmarks.domain.pgbench_result import PgbenchResult
 from apps.benchmarks.domain.printed import UnreadableOutputError
 from apps.benchmarks.domain.run_result import Part, Seconds
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.domain.topologies import Server
-from apps.benchmarks.drivers import pgbench, pgbench_tables
-from apps.benchmarks.drivers.pgbench import Account, PgbenchMissing
-from apps.benchmarks.drivers.pgbench_tables import CannotPrepare
+from apps.benchmarks.drivers import database, known
+from apps.benchmarks.drivers.driver import Account, CannotPrepare, ProgramMissing
 from apps.benchmarks.drivers.processes import Command, Line, NotStarted, Process, Processes
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
 from apps.benchmarks.queries import targets
@@ -35,7 +30,7 @@ from apps.clusters.models import BackendLatest
 
 logger = logging.getLogger(__name__)
 
-# Past its time a program is ended: pgbench waits for ever for a session that nobody gives it.
+# Past its time a program is ended: some wait for ever for a session that nobody gives it.
 GRACE_S = 30.0
 LOOKS_EVERY_S = 1.0
 PREPARES_WITHIN_S = 4 * 3600.0
@@ -63,7 +58,7 @@ def carry_out(*, run_id: int, holder: str, clock: Callable[[], datetime]) -> Non
         logger.warning("run %s is no longer carried out here: %s", run_id, error)
     except RunStopped as error:
         attempt.end(State.STOPPED, stop_reason=str(error))
-    except (RunFailed, CannotPrepare, NotStarted, PgbenchMissing, WishRefused, OSError) as error:
+    except (RunFailed, CannotPrepare, NotStarted, ProgramMissing, WishRefused, OSError) as error:
         attempt.end(State.FAILED, error=str(error))
 
 
@@ -79,8 +74,9 @@ class _Attempt:
 
     def go(self) -> None:
         self._account = self._sign_in()
-        self._program = pgbench.find_program()
         self._wish = self._as_wished()
+        self._driver = known.driver_of(self._wish.workload)
+        self._program = self._driver.find_program()
         self._prepare()
         if self.run.warm_up_s:
             self._phase("warms up")
@@ -113,29 +109,29 @@ class _Attempt:
         )  # fmt: skip
 
     def _prepare(self) -> None:
-        """The data of this scale on the primary, applied by every standby, analysed and written out."""
+        """Its data on the primary, applied by every standby, analysed and written out."""
         offered = targets.offered(self.run.cluster)
         primary = next((one.servers[0] for one in offered if one.key == "primary"), None)
         if primary is None:
             raise RunFailed("No pgpool has named the primary, so nobody knows where the data is to be prepared.")
-        scale = self._wish.parameters["scale"]
-        found = pgbench_tables.look(primary, self._account)
-        if found.scale != scale:
-            self._phase(f"makes tables of scale {scale}")
-            command = pgbench.preparation(self._program, primary, self._account, scale=scale)
-            self._run([command], within_s=PREPARES_WITHIN_S, kept_as="preparation")
+        self._primary = primary
+        found = self._driver.look(self._wish, primary, self._account)
+        if not found.is_ready:
+            self._phase("makes its tables anew")
+            for command in self._driver.preparation(self._program, self._wish, primary, self._account):
+                self._run([command], within_s=PREPARES_WITHIN_S, kept_as="preparation")
         self._phase("analyses its tables and writes them out")
-        note = pgbench_tables.settle(primary, self._account, watch=self._watch)
+        note = database.settle(primary, self._account, found.tables, watch=self._watch)
         self._notes = [note] if note else []
-        if (rate := pgbench.sampling_rate(self.run.duration_s)) < 1:
-            self._notes.append(f"percentiles are of {rate:.0%} of all transactions: that many were logged")
+        self._notes += self._driver.notes(self._wish)
         standbys = [one.servers[0] for one in offered if one.key.startswith("standby:")]
         self._phase("waits until the standbys have applied its data")
         until = time.monotonic() + REPLAYS_WITHIN_S
-        pgbench_tables.await_replay(primary, self._applying(standbys), self._account, watch=self._watch, until=until)
+        database.await_replay(primary, self._applying(standbys), self._account, watch=self._watch, until=until)
         environment = run_environment.at_start(
-            self.run, self._wish, program=self._program, server_version=found.version
-        )
+            self.run, self._wish, program_version=self._driver.version(self._program),
+            server_version=database.version(primary, self._account),
+        )  # fmt: skip
         self._keep(environment=environment)
 
     def _applying(self, standbys: Sequence[Server]) -> list[Server]:
@@ -161,28 +157,35 @@ class _Attempt:
             run_rows.announce(self.run)
             processes = self._run(commands, within_s=self.run.duration_s + GRACE_S)
             self._phase("reads its results")
-            parts = [
-                Part(one.command.name, _report(one), pgbench.logged_latencies(folder / str(number)))
-                for number, one in enumerate(processes)
-            ]
+            parts = [self._part(one, folder / str(number)) for number, one in enumerate(processes)]
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         self._keep_result(parts)
 
+    def _part(self, process: Process, folder: Path) -> Part:
+        try:
+            report, latencies = self._driver.report(process.output, folder)
+        except UnreadableOutputError as error:
+            raise RunFailed(f"{process.command.name}: what it printed cannot be read. {error}") from error
+        return Part(process.command.name, report, latencies)
+
     def _keep_result(self, parts: Sequence[Part]) -> None:
         found = run_result.merge(parts)
-        is_partial = any(part.report.partial for part in parts)
+        self._phase("checks its data")
+        broken = self._driver.check_data(self._wish, self._primary, self._account)
+        is_partial = any(part.report.is_partial for part in parts)
         environment = {**self.run.environment, **run_environment.at_end(self.run), "notes": self._notes}
         findings = run_findings.of_run(
             found, clients=self.run.clients, duration_s=self.run.duration_s, placement=environment["placement"]
         )
+        findings += broken
         run_rows.finish(
             self.run, self._holder, now=self._clock(), state=State.DONE, tps=found["tps"], result=found,
             environment=environment, findings=findings, is_partial=is_partial,
         )  # fmt: skip
 
     def _commands(self, duration_s: int, directory: Path | None) -> list[Command]:
-        return pgbench.load(self._program, self._wish, self._account, duration_s=duration_s, directory=directory)
+        return self._driver.load(self._program, self._wish, self._account, duration_s=duration_s, directory=directory)
 
     def _run(self, commands: Sequence[Command], *, within_s: float, kept_as: str = "") -> list[Process]:
         """Programs to their end, watched; their output is kept. kept_as: "" for the name of each.
@@ -202,8 +205,7 @@ class _Attempt:
                     )  # fmt: skip
         for one in processes.started:
             if one.exit_code:
-                failure = parse_failure(one.output, exit_status=one.exit_code)
-                raise RunFailed(f"{one.command.name}: {failure.reason} {failure.fix}".strip())
+                raise RunFailed(f"{one.command.name}: {self._driver.failure(one.output, one.exit_code)}")
         return processes.started
 
     def _attend(self, processes: Processes, *, until: float, within_s: float) -> None:
@@ -218,8 +220,8 @@ class _Attempt:
 
     def _take(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            if (progress := parse_progress(line.text)) is not None:
-                self._seconds.take(line.process, progress)
+            if (second := self._driver.second(line.text)) is not None:
+                self._seconds.take(line.process, second)
         if found := self._seconds.whole():
             run_rows.keep_samples(self.run, found)
             run_rows.announce(self.run)
@@ -254,10 +256,3 @@ class _Attempt:
 
     def _keep(self, **changes: object) -> None:
         run_rows.change(self.run, self._holder, **changes)
-
-
-def _report(process: Process) -> PgbenchResult:
-    try:
-        return parse_result(process.output)
-    except UnreadableOutputError as error:
-        raise RunFailed(f"{process.command.name}: what pgbench printed cannot be read. {error}") from error

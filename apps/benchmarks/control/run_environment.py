@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import socket
-import subprocess
 from typing import Any
 
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.models import BackendLatest, Cluster, InstanceConfig, InstanceLatest, NodeLatest
 
-_SAYS_WITHIN_S = 5
 
-
-def at_start(run: BenchmarkRun, wish: Wish, *, program: str, server_version: str) -> dict[str, Any]:
+def at_start(run: BenchmarkRun, wish: Wish, *, program_version: str, server_version: str) -> dict[str, Any]:
     """Versions, hashes of what each pgpool runs by, where everything is, and the counters of the latest poll."""
     return {
         "workload": run.workload,
@@ -28,7 +25,7 @@ def at_start(run: BenchmarkRun, wish: Wish, *, program: str, server_version: str
             "host": socket.gethostname(),
             "cpus": os.cpu_count(),
             "machine": platform.machine(),
-            "pgbench": _version(program),
+            "program": program_version,
             "load_before": list(os.getloadavg()),
         },
         "postgresql": server_version,
@@ -99,12 +96,3 @@ def _counters(cluster: Cluster) -> dict[str, Any]:
         "replay_lag_s": {one.backend.shown_name: one.replay_lag_s for one in lags},
         "lsn_bytes": {one.backend.shown_name: one.lsn_bytes for one in lags},
     }
-
-
-def _version(program: str) -> str:
-    words = [program, "--version"]
-    try:
-        said = subprocess.run(words, capture_output=True, text=True, timeout=_SAYS_WITHIN_S, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return said.stdout.strip()

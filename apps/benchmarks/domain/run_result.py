@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from apps.benchmarks.domain.latency_histogram import LatencyHistogram
-from apps.benchmarks.domain.pgbench_progress import Progress
-from apps.benchmarks.domain.pgbench_result import PgbenchResult
+from apps.benchmarks.domain.load_report import LoadReport, LoadSecond
 
 
 class Latency(TypedDict):
@@ -30,7 +29,10 @@ class StatementFigure(TypedDict):
 
 
 class RunResult(TypedDict):
-    """tps: without the time to connect. duration_s: as asked for. connect_ms: until all clients were connected."""
+    """tps: without the time to connect. connect_ms: until all clients were connected.
+
+    own: server -> figures that only this driver has.
+    """
 
     tps: float | None
     tps_by_server: dict[str, float]
@@ -39,6 +41,7 @@ class RunResult(TypedDict):
     failed: int | None
     connect_ms: float | None
     statements: list[StatementFigure]
+    own: dict[str, dict[str, object]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Part:
     """One process: its report, and the latencies of the transactions that it logged one by one."""
 
     server: str
-    report: PgbenchResult
+    report: LoadReport
     latencies: LatencyHistogram | None = None
 
 
@@ -65,8 +68,8 @@ def merge(parts: Sequence[Part]) -> RunResult:
     """Rates and counts add up; mean latencies are weighted by transactions; percentiles are of all together."""
     rates = {part.server: part.report.tps for part in parts}
     known = {server: tps for server, tps in rates.items() if tps is not None}
-    failed = [part.report.counts.failed for part in parts if part.report.counts.failed is not None]
-    connects = [ms for part in parts if (ms := part.report.initial_connection_ms) is not None]
+    failed = [part.report.failed for part in parts if part.report.failed is not None]
+    connects = [ms for part in parts if (ms := part.report.connect_ms) is not None]
     return {
         "tps": sum(known.values()) if len(known) == len(parts) and parts else None,
         "tps_by_server": known,
@@ -75,6 +78,7 @@ def merge(parts: Sequence[Part]) -> RunResult:
         "failed": sum(failed) if failed else None,
         "connect_ms": max(connects, default=None),
         "statements": _statements(parts),
+        "own": {part.server: dict(part.report.own) for part in parts if part.report.own},
     }
 
 
@@ -107,7 +111,7 @@ def pooled(groups: Sequence[tuple[float, float | None, float | None]]) -> tuple[
 
 
 def _statements(parts: Sequence[Part]) -> list[StatementFigure]:
-    """Those of a single script, which all processes ran alike."""
+    """Those of one script, which all processes ran alike."""
     columns = [part.report.statements for part in parts]
     if not columns or len({len(column) for column in columns}) != 1:
         return []
@@ -121,17 +125,17 @@ def _statements(parts: Sequence[Part]) -> list[StatementFigure]:
 
 
 class Seconds:
-    """Lines of progress of several processes, until each of them has told of a second."""
+    """What several processes tell of their seconds, until each of them has told of a second."""
 
     def __init__(self, processes: int) -> None:
         self._processes = processes
-        self._told: dict[int, dict[str, Progress]] = {}
+        self._told: dict[int, dict[str, LoadSecond]] = {}
         self._whole: list[Second] = []
 
-    def take(self, process: str, progress: Progress) -> None:
-        at_s = round(progress.at_s)
+    def take(self, process: str, second: LoadSecond) -> None:
+        at_s = round(second.at_s)
         told = self._told.setdefault(at_s, {})
-        told[process] = progress
+        told[process] = second
         if len(told) == self._processes:
             self._whole.append(_together(at_s, list(self._told.pop(at_s).values())))
 
@@ -141,7 +145,7 @@ class Seconds:
         return found
 
 
-def _together(at_s: float, told: Sequence[Progress]) -> Second:
+def _together(at_s: float, told: Sequence[LoadSecond]) -> Second:
     latency, stddev = pooled([(one.tps, one.latency_ms, one.stddev_ms) for one in told])
     failed = [one.failed for one in told if one.failed is not None]
     return Second(at_s, sum(one.tps for one in told), latency, stddev, sum(failed) if failed else None)

@@ -23,11 +23,15 @@ SCALE = Parameter("scale", "Scale: 100,000 accounts and about 15 MB each", least
 
 @dataclass(frozen=True)
 class Workload:
-    """key: as REST names it. builtin: what pgbench calls it. writes: so that no standby takes it."""
+    """key: as REST names it. driver: what makes its load. mode: which of the loads of its driver.
+
+    writes: so that no standby takes it.
+    """
 
     key: str
     label: str
-    builtin: str
+    driver: str
+    mode: str
     writes: bool
     parameters: Mapping[str, Parameter] = field(default_factory=lambda: {SCALE.name: SCALE})
 
@@ -35,8 +39,8 @@ class Workload:
 WORKLOADS: Mapping[str, Workload] = {
     one.key: one
     for one in (
-        Workload("pgbench-select-only", "pgbench, one SELECT by key (-S)", "select-only", writes=False),
-        Workload("pgbench-tpcb-like", "pgbench, TPC-B-like (five statements)", "tpcb-like", writes=True),
-        Workload("pgbench-simple-update", "pgbench, simple update (-N)", "simple-update", writes=True),
+        Workload("pgbench-select-only", "pgbench, one SELECT by key (-S)", "pgbench", "select-only", writes=False),
+        Workload("pgbench-tpcb-like", "pgbench, TPC-B-like (five statements)", "pgbench", "tpcb-like", writes=True),
+        Workload("pgbench-simple-update", "pgbench, simple update (-N)", "pgbench", "simple-update", writes=True),
     )
 }

@@ -1,20 +1,28 @@
-"""pgbench as a load generator: its command lines, and where its figures are."""
+"""pgbench as a load generator: its tables, its command lines, and where its figures are."""
 
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+import subprocess
 from pathlib import Path
 
 from apps.benchmarks.domain import pgbench_log, topologies
 from apps.benchmarks.domain.latency_histogram import LatencyHistogram
+from apps.benchmarks.domain.load_report import LoadReport, LoadSecond, StatementReport
+from apps.benchmarks.domain.pgbench_failure import parse_failure
+from apps.benchmarks.domain.pgbench_output import parse_result
+from apps.benchmarks.domain.pgbench_progress import parse_progress
+from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.drivers import database
+from apps.benchmarks.drivers.driver import Account, ProgramMissing, Standing, environment
 from apps.benchmarks.drivers.processes import Command
-from apps.clusters.outside.tls_roots import root_certificates
 
+TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
 # Where Debian keeps it beside the server.
 _DEBIAN = Path("/usr/lib/postgresql")
+_SAYS_WITHIN_S = 5
 LOG_PREFIX = "transactions"
 # More single transactions than this tell percentiles no better, and fill the disk.
 MOST_LOGGED = 2_000_000
@@ -22,66 +30,91 @@ MOST_LOGGED = 2_000_000
 FASTEST_TPS = 40_000
 
 
-class PgbenchMissing(RuntimeError):
-    """The worker has no pgbench."""
+class Pgbench:
+    """Its own workloads."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "this worker has no pgbench. Install the client programs of PostgreSQL on its machine (Debian: postgresql)."
-        )
+    def find_program(self) -> str:
+        """The newest of this machine."""
+        if found := shutil.which("pgbench"):
+            return found
+        versions = sorted(_DEBIAN.glob("*/bin/pgbench"), key=lambda path: _number(path.parts[-3]))
+        if not versions:
+            raise ProgramMissing(
+                "this worker has no pgbench. Install the client programs of PostgreSQL on its machine (Debian: "
+                "postgresql)."
+            )
+        return str(versions[-1])
 
+    def version(self, program: str) -> str:
+        words = [program, "--version"]
+        try:
+            said = subprocess.run(words, capture_output=True, text=True, timeout=_SAYS_WITHIN_S, check=False)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        return said.stdout.strip()
 
-@dataclass(frozen=True)
-class Account:
-    """How the load signs in."""
+    def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
+        with database.session(primary, account) as session:
+            standing = database.standing_tables(session, TABLES)
+            scale = database.one(session, "SELECT count(*) FROM pgbench_branches") if standing == set(TABLES) else None
+        return Standing(scale == wish.parameters["scale"], TABLES)
 
-    username: str
-    password: str
-    database: str
-    sslmode: str
+    def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
+        """Tables of its scale, analysed; what stood in them before is dropped."""
+        scale = wish.parameters["scale"]
+        words = [program, *_place(primary, account), "--initialize", f"--scale={scale}", "--quiet"]
+        return [Command("preparation", words, environment(account))]
 
-
-def find_program() -> str:
-    """The newest of this machine. Raises PgbenchMissing."""
-    if found := shutil.which("pgbench"):
+    def load(
+        self, program: str, wish: Wish, account: Account, *, duration_s: int, directory: Path | None
+    ) -> list[Command]:
+        servers = wish.topology.servers
+        found = []
+        for number, (server, clients) in enumerate(
+            zip(servers, topologies.shares(wish.clients, len(servers)), strict=True)
+        ):
+            folder = None if directory is None else directory / str(number)
+            threads = max(1, min(clients, wish.threads // len(servers)))
+            words = [
+                program, *_place(server, account), "--no-vacuum", f"--builtin={wish.workload.mode}",
+                f"--client={clients}", f"--jobs={threads}", f"--time={duration_s}",
+            ]  # fmt: skip
+            if folder is not None:
+                words += ["--progress=1", "--report-per-command", "--log", f"--log-prefix={LOG_PREFIX}"]
+                words += [f"--sampling-rate={rate:g}"] if (rate := sampling_rate(duration_s)) < 1 else []
+            found.append(Command(server.name, words, environment(account), folder))
         return found
-    versions = sorted(_DEBIAN.glob("*/bin/pgbench"), key=lambda path: _number(path.parts[-3]))
-    if not versions:
-        raise PgbenchMissing
-    return str(versions[-1])
 
+    def second(self, line: str) -> LoadSecond | None:
+        told = parse_progress(line)
+        if told is None:
+            return None
+        return LoadSecond(told.at_s, told.tps, told.latency_ms, told.stddev_ms, told.failed)
 
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() else 0
+    def report(self, output: str, folder: Path) -> tuple[LoadReport, LatencyHistogram | None]:
+        found = parse_result(output)
+        report = LoadReport(
+            tps=found.tps,
+            transactions=found.transactions,
+            failed=found.counts.failed,
+            latency_ms=found.latency_ms,
+            latency_stddev_ms=found.latency_stddev_ms,
+            connect_ms=found.initial_connection_ms,
+            statements=tuple(StatementReport(one.text, one.latency_ms) for one in found.statements),
+            is_partial=found.partial,
+        )
+        return report, logged_latencies(folder)
 
+    def failure(self, output: str, exit_code: int) -> str:
+        failure = parse_failure(output, exit_status=exit_code)
+        return f"{failure.reason} {failure.fix}".strip()
 
-def preparation(program: str, server: Server, account: Account, *, scale: int) -> Command:
-    """Tables of this scale anew, analysed; what stood in them before is dropped."""
-    words = [program, *_place(server, account), "--initialize", f"--scale={scale}", "--quiet"]
-    return Command("preparation", words, _environment(account))
+    def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:
+        return []
 
-
-def load(program: str, wish: Wish, account: Account, *, duration_s: int, directory: Path | None) -> list[Command]:
-    """One process for each server, each with its share of the clients.
-
-    directory: where each logs its transactions, below a folder of its own; None: a warm-up, nothing is logged.
-    """
-    servers = wish.topology.servers
-    found = []
-    for number, (server, clients) in enumerate(
-        zip(servers, topologies.shares(wish.clients, len(servers)), strict=True)
-    ):
-        folder = None if directory is None else directory / str(number)
-        threads = max(1, min(clients, wish.threads // len(servers)))
-        words = [
-            program, *_place(server, account), "--no-vacuum", f"--builtin={wish.workload.builtin}",
-            f"--client={clients}", f"--jobs={threads}", f"--time={duration_s}",
-        ]  # fmt: skip
-        if folder is not None:
-            words += ["--progress=1", "--report-per-command", "--log", f"--log-prefix={LOG_PREFIX}"]
-            words += [f"--sampling-rate={rate:g}"] if (rate := sampling_rate(duration_s)) < 1 else []
-        found.append(Command(server.name, words, _environment(account), folder))
-    return found
+    def notes(self, wish: Wish) -> list[str]:
+        rate = sampling_rate(wish.duration_s)
+        return [f"percentiles are of {rate:.0%} of all transactions: that many were logged"] if rate < 1 else []
 
 
 def sampling_rate(duration_s: int) -> float:
@@ -98,17 +131,9 @@ def logged_latencies(folder: Path) -> LatencyHistogram:
     return found
 
 
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else 0
+
+
 def _place(server: Server, account: Account) -> list[str]:
     return [f"--host={server.host}", f"--port={server.port}", f"--username={account.username}", account.database]
-
-
-def _environment(account: Account) -> dict[str, str]:
-    """pgbench has no other place for these; of the environment only the same account of the machine can read."""
-    return {
-        "PGPASSWORD": account.password,
-        "PGSSLMODE": account.sslmode,
-        "PGSSLROOTCERT": root_certificates(account.sslmode),
-        "PGCONNECT_TIMEOUT": "10",
-        "PGAPPNAME": "lifeguard-benchmark",
-        "LC_ALL": "C.UTF-8",
-    }

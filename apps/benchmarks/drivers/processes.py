@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +18,9 @@ from typing import IO, Self
 
 # Of a program that was told to end.
 ENDS_WITHIN_S = 2.0
-# More than any report, less than a log of errors that never ends.
-MOST_KEPT = 2_000_000
+# More than any report, less than a log of errors that never ends: of each, the begin and the end.
+MOST_KEPT = 1_000_000
+LEFT_OUT = "[… what was printed here is left out: there was too much of it …]\n"
 
 
 class NotStarted(OSError):
@@ -44,14 +46,13 @@ class Line:
 
 
 class Process:
-    """One program under way. Its output is kept whole, up to MOST_KEPT characters, and handed on line by line."""
+    """One program under way. Its output is handed on line by line, and kept: a long one without its middle."""
 
     def __init__(self, command: Command, lines: queue.SimpleQueue[Line]) -> None:
         """Raises NotStarted."""
         self.command = command
         self._lines = lines
-        self._kept: list[str] = []
-        self._length = 0
+        self._kept = _Kept()
         if shutil.which(command.words[0]) is None:
             raise NotStarted(f"there is no program {command.words[0]} on this worker's machine")
         try:
@@ -78,7 +79,7 @@ class Process:
 
     @property
     def output(self) -> str:
-        return "".join(self._kept)
+        return self._kept.text()
 
     def wait(self, *, until: float) -> bool:
         """Whether it has ended, and all it said was read, before this moment of time.monotonic()."""
@@ -99,10 +100,33 @@ class Process:
 
     def _read(self, stream: IO[str] | None) -> None:
         for text in stream or ():
-            if self._length < MOST_KEPT:
-                self._kept.append(text)
-                self._length += len(text)
+            self._kept.add(text)
             self._lines.put(Line(self.command.name, text.rstrip("\n")))
+
+
+class _Kept:
+    """The first and the latest lines, MOST_KEPT characters of each: a report stands at the end."""
+
+    def __init__(self) -> None:
+        self._first: list[str] = []
+        self._latest: deque[str] = deque()
+        self._left_of_first = MOST_KEPT
+        self._length_of_latest = 0
+        self._is_cut = False
+
+    def add(self, line: str) -> None:
+        if self._left_of_first > 0:
+            self._first.append(line)
+            self._left_of_first -= len(line)
+            return
+        self._latest.append(line)
+        self._length_of_latest += len(line)
+        while self._length_of_latest > MOST_KEPT:
+            self._length_of_latest -= len(self._latest.popleft())
+            self._is_cut = True
+
+    def text(self) -> str:
+        return "".join([*self._first, *([LEFT_OUT] if self._is_cut else []), *self._latest])
 
 
 class Processes:

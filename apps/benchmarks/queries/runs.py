@@ -25,7 +25,8 @@ class RunAnswer(TypedDict):
     """tps: without the time to connect; null before it is measured. latency_ms: percentiles of single transactions.
 
     runs_before: how many of its cluster go first, while it is queued. tps_by_server: where clients were spread.
-    is_partial: ended before its time. phase: what is done now, or what it waits for.
+    is_partial: ended before its time. phase: what is done now, or what it waits for. own: by server, figures that only
+    this kind of load has.
     """
 
     id: int
@@ -60,6 +61,7 @@ class RunAnswer(TypedDict):
     transactions: int | None
     failed: int | None
     statements: list[StatementFigure]
+    own: dict[str, dict[str, Any]]
     findings: list[RunFinding]
 
 
@@ -140,6 +142,7 @@ def run_answer(*, run: BenchmarkRun, caller: Caller) -> RunAnswer:
         "transactions": result.get("transactions"),
         "failed": result.get("failed"),
         "statements": result.get("statements", []),
+        "own": result.get("own", {}),
         "findings": run.findings,
     }
 

@@ -1,0 +1,105 @@
+"""The data of a run on its servers: what stands there, made ready for load, and seen by every standby."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.drivers.driver import APPLICATION_NAME, CONNECT_WITHIN_S, Account, CannotPrepare
+from apps.clusters.outside.tls_roots import root_certificates
+
+_LOOKS_EVERY_S = 0.2
+Session = psycopg.Connection[tuple[Any, ...]]
+
+
+@contextmanager
+def session(server: Server, account: Account) -> Iterator[Session]:
+    """What PostgreSQL refuses there rises as CannotPrepare, with the name of the server."""
+    try:
+        with psycopg.connect(
+            host=server.host, port=server.port, user=account.username, password=account.password,
+            dbname=account.database, sslmode=account.sslmode,
+            sslrootcert=root_certificates(account.sslmode), autocommit=True, connect_timeout=CONNECT_WITHIN_S,
+            application_name=APPLICATION_NAME,
+        ) as found:  # fmt: skip
+            yield found
+    except psycopg.Error as error:
+        said = " ".join(str(error).split()) or type(error).__name__
+        place = f"{server.name} ({server.host}:{server.port}), database {account.database}"
+        raise CannotPrepare(f"{place}: {said}") from error
+
+
+def one(session: Session, statement: LiteralString, values: Sequence[Any] = ()) -> Any:
+    row = session.execute(statement, values).fetchone()
+    return None if row is None else row[0]
+
+
+def standing_tables(session: Session, tables: Iterable[str]) -> set[str]:
+    """Those of them that are there."""
+    statement = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NOT NULL"
+    return {name for (name,) in session.execute(statement, [list(tables)])}
+
+
+def version(server: Server, account: Account) -> str:
+    """Of PostgreSQL, as 15.8. Raises CannotPrepare."""
+    with session(server, account) as found:
+        return str(one(found, "SHOW server_version")).split(" ", maxsplit=1)[0]
+
+
+def settle(server: Server, account: Account, tables: Sequence[str], *, watch: Callable[[], None]) -> str:
+    """Analyse the tables and write everything out, so that no run pays for the one before. What could not be done.
+
+    watch: as of await_replay. Raises CannotPrepare.
+    """
+    with session(server, account) as found:
+        if tables:
+            names = sql.SQL(", ").join(sql.Identifier(name) for name in tables)
+            _watched(found, sql.SQL("VACUUM ANALYZE {}").format(names), watch)
+        try:
+            _watched(found, sql.SQL("CHECKPOINT"), watch)
+        except psycopg.errors.InsufficientPrivilege:
+            return (
+                f"no CHECKPOINT before the run: {account.username} may not (GRANT pg_checkpoint allows it, from 15 on)"
+            )
+    return ""
+
+
+def await_replay(
+    primary: Server, standbys: Sequence[Server], account: Account, *, watch: Callable[[], None], until: float
+) -> None:
+    """Until every standby has applied what the primary has written by now. watch: called meanwhile; may raise.
+
+    until: of time.monotonic(). Raises CannotPrepare.
+    """
+    with session(primary, account) as found:
+        written = one(found, "SELECT pg_current_wal_lsn()::text")
+    for server in standbys:
+        with session(server, account) as found:
+            while not one(found, "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", [written]):
+                if time.monotonic() > until:
+                    raise CannotPrepare(
+                        f"{server.name} has not applied the data that was prepared on {primary.name}. Look at its "
+                        "replication lag, or leave it out."
+                    )
+                watch()
+                time.sleep(_LOOKS_EVERY_S)
+
+
+def _watched(session: Session, statement: sql.SQL | sql.Composed, watch: Callable[[], None]) -> None:
+    """It may take minutes. Whatever watch raises ends it on the server too."""
+    with ThreadPoolExecutor(max_workers=1) as threads:
+        done = threads.submit(lambda: session.execute(statement))
+        try:
+            while not wait({done}, timeout=_LOOKS_EVERY_S).done:
+                watch()
+        except BaseException:
+            session.cancel_safe(timeout=CONNECT_WITHIN_S)
+            raise
+        done.result()

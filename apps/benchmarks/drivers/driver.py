@@ -1,0 +1,103 @@
+"""What the engine asks of whatever makes load: pgbench, sysbench, or a program of Lifeguard itself (own_program)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from apps.benchmarks.domain.latency_histogram import LatencyHistogram
+from apps.benchmarks.domain.load_report import LoadReport, LoadSecond
+from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.run_wish import Wish
+from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.drivers.processes import Command
+from apps.clusters.outside.tls_roots import root_certificates
+
+APPLICATION_NAME = "lifeguard-benchmark"
+CONNECT_WITHIN_S = 10
+
+
+class ProgramMissing(RuntimeError):
+    """The worker has no program for this load. The text says which, and what installs it."""
+
+
+class CannotPrepare(RuntimeError):
+    """A server did not let its data be looked at or made. The text says which, why, and what mends it."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """How the load signs in."""
+
+    username: str
+    password: str
+    database: str
+    sslmode: str
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Of a primary. is_ready: the data of the run stands there. tables: what is analysed before each load."""
+
+    is_ready: bool
+    tables: Sequence[str]
+
+
+class Driver(Protocol):
+    """How one kind of load is made. It keeps nothing: one of each serves all runs.
+
+    `program` is what find_program gave. Programs are started by the engine, which reads their lines and ends them; each
+    holds its password in its environment. Commands of a load run side by side, and stand for a server each by name.
+    """
+
+    def find_program(self) -> str:
+        """Of this worker. Raises ProgramMissing."""
+
+    def version(self, program: str) -> str:
+        """As it names itself; "" where it does not."""
+
+    def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
+        """What stands on the primary of the data of this run. Raises CannotPrepare."""
+
+    def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
+        """What makes the data anew there, one after the other; asked for only where it is not ready."""
+
+    def load(
+        self, program: str, wish: Wish, account: Account, *, duration_s: int, directory: Path | None
+    ) -> list[Command]:
+        """One process for each server, each with its share of the clients.
+
+        directory: where each keeps what it logs, below a folder of its own, 0, 1, …; None: a warm-up, nothing is kept.
+        """
+
+    def second(self, line: str) -> LoadSecond | None:
+        """What a line says of one second of its process; None for any other line."""
+
+    def report(self, output: str, folder: Path) -> tuple[LoadReport, LatencyHistogram | None]:
+        """Of a process that has ended well: its report, and how long single transactions took, where it logged them.
+
+        folder: its own. Raises UnreadableOutputError.
+        """
+
+    def failure(self, output: str, exit_code: int) -> str:
+        """Why a process ended badly, and what mends it."""
+
+    def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:
+        """What must hold of the data after a measurement, as conditions of consistency. Raises CannotPrepare."""
+
+    def notes(self, wish: Wish) -> list[str]:
+        """What a reader of its figures must know of how they are made."""
+
+
+def environment(account: Account) -> dict[str, str]:
+    """How programs of libpq sign in; only the same account of the machine can read it."""
+    return {
+        "PGPASSWORD": account.password,
+        "PGSSLMODE": account.sslmode,
+        "PGSSLROOTCERT": root_certificates(account.sslmode),
+        "PGCONNECT_TIMEOUT": str(CONNECT_WITHIN_S),
+        "PGAPPNAME": APPLICATION_NAME,
+        "LC_ALL": "C.UTF-8",
+    }

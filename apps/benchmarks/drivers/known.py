@@ -1,0 +1,15 @@
+"""Which driver makes the load of a workload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from apps.benchmarks.domain.workloads import Workload
+from apps.benchmarks.drivers.driver import Driver
+from apps.benchmarks.drivers.pgbench import Pgbench
+
+DRIVERS: Mapping[str, Driver] = {"pgbench": Pgbench()}
+
+
+def driver_of(workload: Workload) -> Driver:
+    return DRIVERS[workload.driver]
