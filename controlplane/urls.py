@@ -13,6 +13,7 @@ urlpatterns = [
     path("o/<slug:organisation>/", include("apps.accounts.organisation_urls")),
     path("o/<slug:organisation>/", include("apps.fleet.urls")),
     path("o/<slug:organisation>/", include("apps.clusters.urls")),
+    path("o/<slug:organisation>/", include("apps.benchmarks.urls")),
 ]
 
 handler400 = "controlplane.home.refused"

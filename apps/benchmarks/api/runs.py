@@ -23,7 +23,15 @@ from apps.benchmarks.domain.run_wish import WishRefused
 from apps.benchmarks.domain.workloads import WORKLOADS
 from apps.benchmarks.models import BenchmarkAccess
 from apps.benchmarks.queries import targets
-from apps.benchmarks.queries.runs import RunAnswer, RunDetailAnswer, run_answer, run_detail_answer, run_of, runs_of
+from apps.benchmarks.queries.runs import (
+    RunAnswer,
+    RunDetailAnswer,
+    run_answer,
+    run_answers,
+    run_detail_answer,
+    run_of,
+    runs_of,
+)
 from apps.clusters.api import reading, refusals, shapes
 from apps.clusters.api.strict import StrictBoolean, StrictSerializer
 from apps.clusters.models import Cluster
@@ -122,7 +130,7 @@ class RunsView(APIView):
         following = shown[-1].pk if len(page) > limit else None
         return Response(
             {
-                "results": [run_answer(run=each, caller=caller) for each in shown],
+                "results": run_answers(runs=shown, caller=caller),
                 "next": reading.next_page(request, before=following),
             }
         )

@@ -42,12 +42,6 @@ def due_runs() -> list[tuple[int, str]]:
     return found
 
 
-def runs_before(run: BenchmarkRun) -> int:
-    """Runs of its cluster that go first."""
-    first = Q(state__in=BenchmarkRun.UNDER_WAY) | Q(state=State.QUEUED, pk__lt=run.pk)
-    return BenchmarkRun.objects.filter(first, cluster_id=run.cluster_id).exclude(pk=run.pk).count()
-
-
 def claim(run_id: int, *, holder: str, now: datetime) -> BenchmarkRun | None:
     """Begin the next attempt of a run, or settle one whose worker died. None: there is nothing to carry out now.
 
@@ -147,9 +141,10 @@ def keep_output(run: BenchmarkRun, *, name: str, command: str, output: str, exit
 
 
 def announce(run: BenchmarkRun) -> None:
+    """To its page, to those of its cluster, and to the list of its organisation."""
     told = {"run": run.pk, "state": run.state}
-    events.announce(f"run.{run.pk}", "run", **told)
-    events.announce(f"cluster.{run.cluster_id}", "run", **told)
+    for topic in (f"run.{run.pk}", f"cluster.{run.cluster_id}", f"organisation.{run.cluster.organisation_id}"):
+        events.announce(topic, "run", **told)
 
 
 def _lease_is_over() -> Q:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -10,10 +11,11 @@ from django.http import Http404
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.benchmarks.control import run_rows
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_result import Latency, StatementFigure
+from apps.benchmarks.domain.run_words import RunFacts, sentence
 from apps.benchmarks.models import BenchmarkRun, RunSample
+from apps.benchmarks.queries.run_progress import Progress, progress_of
 from apps.clusters.models import Cluster
 
 NO_LATENCY: Latency = {"mean": None, "stddev": None, "p50": None, "p95": None, "p99": None}
@@ -26,10 +28,12 @@ class RunAnswer(TypedDict):
 
     runs_before: how many of its cluster go first, while it is queued. tps_by_server: where clients were spread.
     is_partial: ended before its time. phase: what is done now, or what it waits for. own: by server, figures that only
-    this kind of load has.
+    this kind of load has. sentence: the run in plain words. measured_s, tps_so_far: of the seconds measured until now,
+    or until an early end; null where there is none.
     """
 
     id: int
+    sentence: str
     cluster: str
     cluster_name: str
     workload: str
@@ -55,6 +59,8 @@ class RunAnswer(TypedDict):
     started_at: datetime | None
     measured_at: datetime | None
     finished_at: datetime | None
+    measured_s: float | None
+    tps_so_far: float | None
     tps: float | None
     tps_by_server: dict[str, float]
     latency_ms: Latency
@@ -95,7 +101,8 @@ class RunDetailAnswer(RunAnswer):
 
 def runs_of(*, caller: Caller, cluster: Cluster | None = None) -> QuerySet[BenchmarkRun]:
     """Latest first."""
-    runs = BenchmarkRun.objects.select_related("cluster").filter(cluster__organisation=caller.organisation)
+    runs = BenchmarkRun.objects.select_related("cluster").defer("cluster__password")
+    runs = runs.filter(cluster__organisation=caller.organisation)
     return (runs if cluster is None else runs.filter(cluster=cluster)).order_by("-pk")
 
 
@@ -106,11 +113,22 @@ def run_of(*, caller: Caller, pk: int) -> BenchmarkRun:
     return run
 
 
+def run_answers(*, runs: Sequence[BenchmarkRun], caller: Caller) -> list[RunAnswer]:
+    progress = progress_of(runs)
+    return [_answer(run, caller, progress) for run in runs]
+
+
 def run_answer(*, run: BenchmarkRun, caller: Caller) -> RunAnswer:
+    return _answer(run, caller, progress_of([run]))
+
+
+def _answer(run: BenchmarkRun, caller: Caller, progress: Progress) -> RunAnswer:
     result = run.result
     is_active = run.state in BenchmarkRun.ACTIVE
+    measured = progress.measured.get(run.pk)
     return {
         "id": run.pk,
+        "sentence": sentence(_facts(run, progress)),
         "cluster": run.cluster.slug,
         "cluster_name": run.cluster.name,
         "workload": run.workload,
@@ -123,7 +141,7 @@ def run_answer(*, run: BenchmarkRun, caller: Caller) -> RunAnswer:
         "note": run.note,
         "state": run.state,
         "phase": run.phase,
-        "runs_before": run_rows.runs_before(run) if run.state == BenchmarkRun.State.QUEUED else None,
+        "runs_before": progress.before.get(run.pk),
         "attempts": run.attempts,
         "is_active": is_active,
         "is_partial": run.is_partial,
@@ -136,6 +154,8 @@ def run_answer(*, run: BenchmarkRun, caller: Caller) -> RunAnswer:
         "started_at": run.started_at,
         "measured_at": run.measured_at,
         "finished_at": run.finished_at,
+        "measured_s": measured.seconds if measured else None,
+        "tps_so_far": measured.tps if measured else None,
         "tps": run.tps,
         "tps_by_server": result.get("tps_by_server", {}),
         "latency_ms": result.get("latency_ms", NO_LATENCY),
@@ -145,6 +165,27 @@ def run_answer(*, run: BenchmarkRun, caller: Caller) -> RunAnswer:
         "own": result.get("own", {}),
         "findings": run.findings,
     }
+
+
+def _facts(run: BenchmarkRun, progress: Progress) -> RunFacts:
+    latency: Latency = run.result.get("latency_ms", NO_LATENCY)
+    measured = progress.measured.get(run.pk)
+    return RunFacts(
+        state=run.state,
+        cluster=run.cluster.name,
+        topology=run.topology,
+        clients=run.clients,
+        duration_s=run.duration_s,
+        phase=run.phase,
+        runs_before=progress.before.get(run.pk),
+        is_stop_requested=run.is_stop_requested,
+        is_partial=run.is_partial,
+        tps=run.tps,
+        p50_ms=latency["p50"],
+        p99_ms=latency["p99"],
+        tps_so_far=measured.tps if measured else None,
+        measured_s=measured.seconds if measured else None,
+    )
 
 
 def run_detail_answer(*, run: BenchmarkRun, caller: Caller) -> RunDetailAnswer:

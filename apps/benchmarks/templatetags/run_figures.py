@@ -1,0 +1,73 @@
+"""What runs measured, for people: {{ run.tps|tps }}, {{ run.latency_ms.p95|ms }}, {{ run.workload|workload_name }}."""
+
+from collections.abc import Mapping, Sequence
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from apps.benchmarks.domain import run_words
+from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.workloads import WORKLOADS
+
+register = template.Library()
+
+UNKNOWN = "not measured"
+
+
+def _missing(reason: str) -> SafeString:
+    return format_html('<span class="q" title="{}">–</span>', reason)
+
+
+@register.filter
+def tps(value: float | None, reason: str = UNKNOWN) -> str:
+    """1234.5 -> 1,234 tps"""
+    return _missing(reason) if value is None else run_words.tps_words(value)
+
+
+@register.filter
+def ms(value: float | None, reason: str = UNKNOWN) -> str:
+    """12.345 -> 12.3 ms"""
+    return _missing(reason) if value is None else run_words.ms_words(value)
+
+
+@register.filter
+def seconds(value: float | None, reason: str = UNKNOWN) -> str:
+    """630 -> 10 min 30 s"""
+    return _missing(reason) if value is None else run_words.seconds(value)
+
+
+@register.filter
+def workload_name(key: str) -> str:
+    """Its label, or its key where this version no longer knows it."""
+    return WORKLOADS[key].label if key in WORKLOADS else key
+
+
+@register.filter
+def topology_name(key: str) -> str:
+    return run_words.topology_words(key)
+
+
+@register.filter
+def parameter_words(parameters: Mapping[str, object]) -> str:
+    """{"scale": 10} -> scale 10; of a text with several lines its first one."""
+    return ", ".join(f"{name} {_short(value)}" for name, value in parameters.items())
+
+
+@register.filter
+def told(findings: Sequence[RunFinding]) -> list[RunFinding]:
+    """Those that do not hold."""
+    return [each for each in findings if not each["ok"]]
+
+
+@register.filter
+def share_of(part: float | None, whole: float) -> float:
+    """0..1, for what is drawn; what is not known takes no room."""
+    return min(1.0, part / whole) if part and whole else 0.0
+
+
+def _short(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    first = (str(value).strip().splitlines() or [""])[0]
+    return first if len(first) <= 60 else f"{first[:59]}…"

@@ -1,0 +1,1 @@
+"""Pages of benchmarks, below /o/<organisation>/benchmarks/."""
