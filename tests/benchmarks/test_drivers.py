@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,10 +23,11 @@ ACCOUNT = Account("app", "load me gently", "shop", "disable")
 PGPOOLS = tuple(Server(f"pgpool-{number}", "127.0.0.1", 9000 + number, is_pgpool=True) for number in (1, 2))
 
 
-def wished(workload: str = "pgbench-select-only") -> Wish:
+def wished(workload: str = "pgbench-select-only", **parameters: Any) -> Wish:
+    """Five clients at two pgpools, for a minute."""
     chosen = WORKLOADS[workload]
-    defaults = {name: one.default for name, one in chosen.parameters.items()}
-    return Wish(chosen, Topology("pgpools", "all pgpools", PGPOOLS, takes_writes=True), 5, 4, 60, 0, defaults)
+    values = {name: one.default for name, one in chosen.parameters.items()} | parameters
+    return Wish(chosen, Topology("pgpools", "all pgpools", PGPOOLS, takes_writes=True), 5, 4, 60, 0, values)
 
 
 def test_every_workload_has_a_driver() -> None:
@@ -33,47 +35,81 @@ def test_every_workload_has_a_driver() -> None:
 
 
 def test_each_server_gets_a_pgbench_with_its_share_of_the_clients(tmp_path: Path) -> None:
-    first, second = Pgbench().load("pgbench", wished(), ACCOUNT, duration_s=60, directory=tmp_path)
+    first, second = Pgbench().load("pgbench", wished(), ACCOUNT, duration_s=60, folder=tmp_path, is_measured=True)
 
     assert [first.name, second.name] == ["pgpool-1", "pgpool-2"]
     assert {"--client=3", "--port=9001", "--builtin=select-only", "--time=60", "--progress=1"} <= set(first.words)
     assert {"--client=2", "--port=9002"} <= set(second.words)
+    assert not {word.split("=")[0] for word in first.words} & {"--connect", "--rate"}
     assert (first.directory, second.directory) == (tmp_path / "0", tmp_path / "1")
     assert first.environment["PGPASSWORD"] == ACCOUNT.password
     assert ACCOUNT.password not in " ".join([*first.words, *second.words])
 
 
-def test_a_warm_up_logs_nothing() -> None:
-    [first, _] = Pgbench().load("pgbench", wished(), ACCOUNT, duration_s=5, directory=None)
+def test_a_warm_up_logs_nothing(tmp_path: Path) -> None:
+    [first, _] = Pgbench().load("pgbench", wished(), ACCOUNT, duration_s=5, folder=tmp_path, is_measured=False)
 
     assert first.directory is None
     assert not [word for word in first.words if word.startswith(("--log", "--progress"))]
+
+
+def test_a_throttle_is_shared_like_the_clients_and_each_transaction_may_connect(tmp_path: Path) -> None:
+    wish = wished(throttle_per_s=500, reconnect=True)
+
+    found = Pgbench().load("pgbench", wish, ACCOUNT, duration_s=60, folder=tmp_path, is_measured=True)
+
+    assert [next(word for word in one.words if word.startswith("--rate")) for one in found] == [
+        "--rate=300",  # 500 x 3 / 5
+        "--rate=200",
+    ]
+    assert all("--connect" in one.words for one in found)
+    assert len(Pgbench().notes(wish)) == 2
+    assert "83% of all" in Pgbench().notes(wished())[0]  # 2 million of 60 s x 40,000 per s
+
+
+def test_figures_that_only_pgbench_has_are_kept(tmp_path: Path) -> None:
+    throttled, reconnecting = ((CAPTURED / name).read_text() for name in ("pgbench_R_limit.stdout", "pgbench_C.txt"))
+    (tmp_path / "transactions.1").write_text("0 1 1000 0 1700000000 0 25\n")  # the lag comes last
+
+    part = Pgbench().report(wished(throttle_per_s=90), "pg1", throttled, tmp_path)
+
+    assert part.report.own == {"schedule_lag_ms": 0.145, "schedule_lag_max_ms": 3.546}
+    assert part.latencies is not None
+    assert part.latencies.count == 1
+    (tmp_path / "transactions.1").unlink()
+    part = Pgbench().report(wished(reconnect=True), "pg1", reconnecting, tmp_path)
+    assert (part.report.own, part.report.connect_ms) == ({"average_connection_ms": 15.366}, None)
+    assert part.report.tps == 64.335590
 
 
 def test_a_report_of_pgbench_is_told_in_the_shape_of_all_drivers(tmp_path: Path) -> None:
     printed = (CAPTURED / "pgbench_P1_r_merged.txt").read_text()
     (tmp_path / "transactions.1").write_text("0 1 1000 0 1700000000 0\n0 2 3000 0 1700000001 0\n")
 
-    report, latencies = Pgbench().report(printed, tmp_path)
+    part = Pgbench().report(wished(), "pg1", printed, tmp_path)
 
+    report = part.report
     seconds = [found for text in printed.splitlines() if (found := Pgbench().second(text)) is not None]
     assert f"number of transactions actually processed: {report.transactions}" in printed
     assert f"tps = {report.tps:.6f} (without initial connection time)" in printed
     assert f"initial connection time = {report.connect_ms:.3f} ms" in printed
     assert any("SELECT abalance" in one.text for one in report.statements)
     assert [one.at_s for one in seconds] == [float(number) for number in range(1, len(seconds) + 1)]
-    assert latencies.buckets() == counted([1000, 3000]).buckets()
+    assert part.latencies is not None
+    assert part.latencies.buckets() == counted([1000, 3000]).buckets()
 
 
 def test_a_program_of_lifeguard_gets_its_share_and_its_server(tmp_path: Path) -> None:
     driver = OwnProgram("pubsub")
 
-    first, second = driver.load(driver.find_program(), wished(), ACCOUNT, duration_s=60, directory=tmp_path)
+    first, second = driver.load(
+        driver.find_program(), wished(), ACCOUNT, duration_s=60, folder=tmp_path, is_measured=True
+    )
 
     assert list(second.words[:4]) == [sys.executable, "-m", "apps.benchmarks.drivers.pubsub", "load"]
     order = Order.parse(second.words[4])
     assert (order.clients, order.shares, order.position, order.duration_s) == (2, (3, 2), 1, 60)
-    assert (order.parameters, order.folder) == ({"scale": 10}, str(tmp_path / "1"))
+    assert (order.parameters, order.folder) == (dict(wished().parameters), str(tmp_path / "1"))
     assert (second.environment["PGHOST"], second.environment["PGPORT"]) == ("127.0.0.1", "9002")
     assert second.environment["PGDATABASE"] == "shop"
     assert ACCOUNT.password not in " ".join(first.words)
@@ -83,7 +119,9 @@ def test_a_program_of_lifeguard_gets_its_share_and_its_server(tmp_path: Path) ->
 
 
 def test_a_program_of_lifeguard_is_found_from_its_folder(tmp_path: Path) -> None:
-    (command, _) = OwnProgram("processes").load(sys.executable, wished(), ACCOUNT, duration_s=1, directory=tmp_path)
+    (command, _) = OwnProgram("processes").load(
+        sys.executable, wished(), ACCOUNT, duration_s=1, folder=tmp_path, is_measured=True
+    )
     folder = tmp_path / "0"
     folder.mkdir()
 
@@ -95,14 +133,14 @@ def test_a_program_of_lifeguard_is_found_from_its_folder(tmp_path: Path) -> None
 def test_what_a_program_of_lifeguard_left_is_read(tmp_path: Path) -> None:
     driver = OwnProgram("pubsub")
     printed = line("second", {"at_s": 1, "tps": 21.0}) + "\n" + line("report", {"tps": 21.0, "transactions": 21}) + "\n"
-    assert driver.report(printed, tmp_path)[1] is None
+    assert driver.report(wished(), "pg1", printed, tmp_path).latencies is None
     (tmp_path / LATENCIES).write_text(latencies_text(counted([500] * 21)))
 
-    report, latencies = driver.report(printed, tmp_path)
+    part = driver.report(wished(), "pg1", printed, tmp_path)
 
-    assert (report.tps, report.transactions) == (21.0, 21)
-    assert latencies is not None
-    assert latencies.count == 21
+    assert (part.server, part.report.tps, part.report.transactions) == ("pg1", 21.0, 21)
+    assert part.latencies is not None
+    assert part.latencies.count == 21
     assert "ended with status 3" in driver.failure("", 3)
 
 
@@ -111,7 +149,7 @@ def test_no_driver_of_a_workload_puts_a_password_into_words(key: str, tmp_path: 
     wish = wished(key)
     driver = known.driver_of(wish.workload)
     commands = driver.preparation("program", wish, PGPOOLS[0], ACCOUNT)
-    commands += driver.load("program", wish, ACCOUNT, duration_s=2, directory=tmp_path)
+    commands += driver.load("program", wish, ACCOUNT, duration_s=2, folder=tmp_path, is_measured=True)
 
     assert all(ACCOUNT.password not in " ".join(one.words) for one in commands)
     assert all(ACCOUNT.password in one.environment.values() for one in commands)

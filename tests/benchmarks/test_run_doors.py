@@ -35,7 +35,8 @@ def test_a_run_is_queued_behind_those_before_it(cluster: Cluster, api_client: Cl
     body = answer.json()
     assert answer.status_code == 202, body
     assert (body["state"], body["runs_before"], body["topology"]) == ("queued", 1, "pgpools")
-    assert (body["threads"], body["parameters"], body["warm_up_s"]) == (4, {"scale": 10}, 0)
+    assert (body["threads"], body["parameters"]["scale"], body["warm_up_s"]) == (4, 10, 0)
+    assert (body["parameters"]["reconnect"], body["parameters"]["throttle_per_s"]) == (False, None)
     assert (body["tps"], body["latency_ms"]["p99"], body["can_stop"]) == (None, None, True)
     assert AuditEntry.objects.get(action="benchmarks.run.requested").target_id == str(body["id"])
     listed = api_client("viewer").get(RUNS, {"cluster": "orders"}).json()
@@ -58,6 +59,10 @@ def test_a_run_is_queued_behind_those_before_it(cluster: Cluster, api_client: Cl
         ({"threads": 5}, "threads", "from 1 to 4"),
         ({"parameters": {"scale": 0}}, "parameters.scale", "from 1 to 10000"),
         ({"parameters": {"scale": True}}, "parameters.scale", "a whole number"),
+        ({"parameters": {"throttle_per_s": 0}}, "parameters.throttle_per_s", "from 1 to 10000000 per s, or null"),
+        ({"parameters": {"throttle_per_s": "fast"}}, "parameters.throttle_per_s", "must be a whole number"),
+        ({"parameters": {"reconnect": 1}}, "parameters.reconnect", "must be true or false"),
+        ({"parameters": {"scale": None}}, "parameters.scale", "a whole number from 1 to 10000"),
         ({"parameters": {"fillfactor": 90}}, "parameters.fillfactor", "known are scale"),
         ({"clint": 4}, "clint", "is no field here"),
     ],
@@ -174,6 +179,9 @@ def test_an_admin_allows_it_and_the_password_is_never_shown(cluster: Cluster, ap
     assert [one["key"] for one in body["topologies"]] == [
         "primary", "standby:1", "standby:2", "standbys", "pgpool:pgpool-1", "pgpool:pgpool-2", "pgpools",
     ]  # fmt: skip
+    [scale, *_] = body["workloads"][0]["described"]
+    assert (scale["name"], scale["kind"], scale["least"], scale["default"]) == ("scale", "whole_number", 1, 10)
+    assert {one["kind"] for one in body["workloads"][0]["described"]} == {"whole_number", "yes_no"}
     assert BenchmarkAccess.objects.get().password == SECRET
     entry = AuditEntry.objects.get(action="benchmarks.access.change")
     assert SECRET not in f"{body} {entry.before} {entry.after}"

@@ -93,10 +93,19 @@ def test_clients_are_spread_over_all_pgpools_and_the_tables_are_used_again(loada
     assert "preparation" not in set(run.outputs.values_list("name", flat=True))
 
 
-def test_writes_are_measured_through_a_pgpool(loadable: Lab) -> None:
-    run = carried_out(asked(script("operator"), workload="pgbench-tpcb-like", topology="pgpool:pgpool-2"))
+def test_writes_are_measured_through_a_pgpool_held_down_by_a_throttle_on_new_tables(loadable: Lab) -> None:
+    operator = script("operator")
+    carried_out(asked(operator))
+    parameters = {"scale": 1, "reseed": True, "reconnect": True, "throttle_per_s": 20}
+    run = carried_out(asked(operator, workload="pgbench-tpcb-like", topology="pgpool:pgpool-2", parameters=parameters))
 
     assert (run.state, run.error) == ("done", "")
+    assert run.outputs.filter(name="preparation").exists()
+    assert set(run.result["own"]["pgpool-2"]) == {"average_connection_ms", "schedule_lag_ms", "schedule_lag_max_ms"}
+    assert run.result["latency_ms"]["p99"] > 0
+    checks = {one["check"] for one in run.findings}
+    assert "throttle_bound" in checks
+    assert "littles_law" not in checks
     texts = [one["text"] for one in run.result["statements"]]
     assert any("UPDATE pgbench_accounts" in text for text in texts)
 

@@ -20,6 +20,7 @@ from apps.benchmarks.control import access, runs
 from apps.benchmarks.control.access import AccessRefused
 from apps.benchmarks.control.runs import NotAllowedHere, RunRefused
 from apps.benchmarks.domain.run_wish import WishRefused
+from apps.benchmarks.domain.workload_parameters import ParameterDescribed
 from apps.benchmarks.domain.workloads import WORKLOADS
 from apps.benchmarks.models import BenchmarkAccess
 from apps.benchmarks.queries import targets
@@ -70,12 +71,13 @@ class AccessInput(StrictSerializer):
 
 
 class WorkloadAnswer(TypedDict):
-    """parameters: name -> its default."""
+    """parameters: name -> its default; described: what each of them takes."""
 
     key: str
     label: str
     writes: bool
-    parameters: dict[str, int]
+    parameters: dict[str, Any]
+    described: list[ParameterDescribed]
 
 
 class TopologyAnswer(TypedDict):
@@ -211,6 +213,7 @@ def _access_answer(cluster: Cluster) -> AccessAnswer:
                 "label": one.label,
                 "writes": one.writes,
                 "parameters": {name: parameter.default for name, parameter in one.parameters.items()},
+                "described": [parameter.described() for parameter in one.parameters.values()],
             }
             for one in WORKLOADS.values()
         ],

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import logging
 import shlex
-import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from apps.benchmarks.control import run_environment, run_rows
+from apps.benchmarks.control import run_environment, run_folder, run_rows
 from apps.benchmarks.control.run_rows import LeaseLost
 from apps.benchmarks.domain import run_findings, run_result, run_wish
 from apps.benchmarks.domain.printed import UnreadableOutputError
 from apps.benchmarks.domain.run_result import Part, Seconds
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.domain.workloads import RESEED
 from apps.benchmarks.drivers import database, known
 from apps.benchmarks.drivers.driver import Account, CannotPrepare, ProgramMissing
 from apps.benchmarks.drivers.processes import Command, Line, NotStarted, Process, Processes
@@ -77,12 +76,15 @@ class _Attempt:
         self._wish = self._as_wished()
         self._driver = known.driver_of(self._wish.workload)
         self._program = self._driver.find_program()
-        self._prepare()
-        if self.run.warm_up_s:
-            self._phase("warms up")
-            within_s = self.run.warm_up_s + GRACE_S
-            self._run(self._commands(self.run.warm_up_s, None), within_s=within_s, kept_as="warm-up")
-        self._measure()
+        with run_folder.folder_of(self.run) as self._folder:
+            self._driver.lay_out(self._program, self._wish, self._folder)
+            self._prepare()
+            if warm_up_s := self.run.warm_up_s:
+                self._phase("warms up")
+                commands = self._commands(warm_up_s, is_measured=False)
+                self._run(commands, within_s=warm_up_s + GRACE_S, kept_as="warm-up")
+            parts = self._measure()
+        self._keep_result(parts)
 
     def end(self, state: str, **changes: object) -> None:
         """What was measured until then is kept, and marked as partial."""
@@ -116,7 +118,7 @@ class _Attempt:
             raise RunFailed("No pgpool has named the primary, so nobody knows where the data is to be prepared.")
         self._primary = primary
         found = self._driver.look(self._wish, primary, self._account)
-        if not found.is_ready:
+        if not found.is_ready or self._wish.parameters.get(RESEED.name):
             self._phase("makes its tables anew")
             for command in self._driver.preparation(self._program, self._wish, primary, self._account):
                 self._run([command], within_s=PREPARES_WITHIN_S, kept_as="preparation")
@@ -143,31 +145,22 @@ class _Attempt:
         away = {each.backend.shown_name for each in seen if each.reason}
         return [one for one in standbys if one.name not in away]
 
-    def _measure(self) -> None:
-        prefix = f"lifeguard-run-{self.run.pk}-"
-        for left in Path(tempfile.gettempdir()).glob(f"{prefix}*"):  # by a worker that was killed
-            shutil.rmtree(left, ignore_errors=True)
-        folder = Path(tempfile.mkdtemp(prefix=prefix))
-        try:
-            commands = self._commands(self.run.duration_s, folder)
-            self._seconds = Seconds(processes=len(commands))
-            for number in range(len(commands)):
-                (folder / str(number)).mkdir()
-            run_rows.change(self.run, self._holder, state=State.RUNNING, phase="measures", measured_at=self._clock())
-            run_rows.announce(self.run)
-            processes = self._run(commands, within_s=self.run.duration_s + GRACE_S)
-            self._phase("reads its results")
-            parts = [self._part(one, folder / str(number)) for number, one in enumerate(processes)]
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        self._keep_result(parts)
+    def _measure(self) -> list[Part]:
+        commands = self._commands(self.run.duration_s, is_measured=True)
+        self._seconds = Seconds(processes=len(commands))
+        for number in range(len(commands)):
+            (self._folder / str(number)).mkdir()
+        run_rows.change(self.run, self._holder, state=State.RUNNING, phase="measures", measured_at=self._clock())
+        run_rows.announce(self.run)
+        processes = self._run(commands, within_s=self.run.duration_s + GRACE_S)
+        self._phase("reads its results")
+        return [self._part(one, self._folder / str(number)) for number, one in enumerate(processes)]
 
     def _part(self, process: Process, folder: Path) -> Part:
         try:
-            report, latencies = self._driver.report(process.output, folder)
+            return self._driver.report(self._wish, process.command.name, process.output, folder)
         except UnreadableOutputError as error:
             raise RunFailed(f"{process.command.name}: what it printed cannot be read. {error}") from error
-        return Part(process.command.name, report, latencies)
 
     def _keep_result(self, parts: Sequence[Part]) -> None:
         found = run_result.merge(parts)
@@ -176,16 +169,24 @@ class _Attempt:
         is_partial = any(part.report.is_partial for part in parts)
         environment = {**self.run.environment, **run_environment.at_end(self.run), "notes": self._notes}
         findings = run_findings.of_run(
-            found, clients=self.run.clients, duration_s=self.run.duration_s, placement=environment["placement"]
-        )
+            found, clients=self.run.clients, duration_s=self.run.duration_s, placement=environment["placement"],
+            throttle_per_s=self._wish.throttle_per_s, reconnects=self._wish.reconnects,
+        )  # fmt: skip
         findings += broken
         run_rows.finish(
             self.run, self._holder, now=self._clock(), state=State.DONE, tps=found["tps"], result=found,
             environment=environment, findings=findings, is_partial=is_partial,
         )  # fmt: skip
 
-    def _commands(self, duration_s: int, directory: Path | None) -> list[Command]:
-        return self._driver.load(self._program, self._wish, self._account, duration_s=duration_s, directory=directory)
+    def _commands(self, duration_s: int, *, is_measured: bool) -> list[Command]:
+        return self._driver.load(
+            self._program,
+            self._wish,
+            self._account,
+            duration_s=duration_s,
+            folder=self._folder,
+            is_measured=is_measured,
+        )
 
     def _run(self, commands: Sequence[Command], *, within_s: float, kept_as: str = "") -> list[Process]:
         """Programs to their end, watched; their output is kept. kept_as: "" for the name of each.

@@ -29,10 +29,25 @@ class StatementReport:
 
 
 @dataclass(frozen=True)
+class ScriptReport:
+    """One of several scripts, or kinds of transactions. tps, failed: None where they are not counted apart."""
+
+    name: str
+    weight: int | None = None
+    transactions: int | None = None
+    tps: float | None = None
+    failed: int | None = None
+    latency_ms: float | None = None
+    latency_stddev_ms: float | None = None
+    statements: tuple[StatementReport, ...] = ()
+
+
+@dataclass(frozen=True)
 class LoadReport:
     """One process, over its whole measurement.
 
     tps: without the time until its clients were connected. failed, connect_ms: None where it does not tell.
+    statements: of the only script; with several, each of scripts has its own.
     own: figures that no other driver has, by name; kept as they are, beside the server that they are of.
     is_partial: some of its clients gave up before the end.
     """
@@ -44,5 +59,6 @@ class LoadReport:
     latency_stddev_ms: float | None = None
     connect_ms: float | None = None
     statements: tuple[StatementReport, ...] = ()
+    scripts: tuple[ScriptReport, ...] = ()
     own: Mapping[str, object] = field(default_factory=dict)
     is_partial: bool = False

@@ -115,15 +115,25 @@ def read_transactions(
 
 def read_latencies(lines: Iterable[str], *, throttled: bool = False, retrying: bool = False) -> LatencyHistogram:
     """As read_transactions, for files of millions of lines: only how long what was done took."""
-    times: dict[str, int] = {}
+    together = LatencyHistogram()
+    for one in read_latencies_by_script(lines, throttled=throttled, retrying=retrying).values():
+        together.add(one)
+    return together
+
+
+def read_latencies_by_script(
+    lines: Iterable[str], *, throttled: bool = False, retrying: bool = False
+) -> dict[int, LatencyHistogram]:
+    """As read_latencies, by the number of the script, counted from 0."""
+    times: dict[tuple[str, str], int] = {}
     for words in _matched(lines, throttled=throttled, retrying=retrying):
-        took = words["took"]
-        times[took] = times.get(took, 0) + 1
-    histogram = LatencyHistogram()
-    for took, count in times.items():
+        key = words["script"], words["took"]
+        times[key] = times.get(key, 0) + 1
+    found: dict[int, LatencyHistogram] = {}
+    for (script, took), count in times.items():
         if took not in _NOT_DONE:
-            histogram.record(int(took), count)
-    return histogram
+            found.setdefault(int(script), LatencyHistogram()).record(int(took), count)
+    return found
 
 
 def _matched(lines: Iterable[str], *, throttled: bool, retrying: bool) -> Iterator[re.Match[str]]:

@@ -10,7 +10,7 @@ from apps.benchmarks.domain.run_figures import run_figures
 from apps.benchmarks.domain.run_result import RunResult
 
 # That every client was busy is what a closed loop without a throttle is for: it is no finding of a single run.
-_OF_OWN_RUNS = ("littles_law", "statement_sum", "too_short")
+_OF_OWN_RUNS = ("littles_law", "statement_sum", "throttle_bound", "too_short")
 PERCENTILE = 99
 
 
@@ -23,22 +23,28 @@ class RunFinding(TypedDict):
 
 
 def of_run(
-    result: RunResult, *, clients: int, duration_s: int, placement: Mapping[str, Sequence[str]]
-) -> list[RunFinding]:
-    """placement: address -> what runs there, the client among them."""
-    found = [_co_located(placement), *_sane(result, clients, duration_s)]
+    result: RunResult, *, clients: int, duration_s: int, placement: Mapping[str, Sequence[str]],
+    throttle_per_s: float | None = None, reconnects: bool = False,
+) -> list[RunFinding]:  # fmt: skip
+    """placement: address -> what runs there, the client among them. throttle_per_s: in the unit of tps.
+
+    reconnects: latencies leave out the time to connect, which each transaction takes: clients / tps is longer then.
+    """
+    sane = _sane(result, clients, duration_s, throttle_per_s)
+    found = [_co_located(placement), *(one for one in sane if not (reconnects and one["check"] == "littles_law"))]
     if result["failed"]:
         found.append(_failed(result))
     return found
 
 
-def _sane(result: RunResult, clients: int, duration_s: int) -> list[RunFinding]:
+def _sane(result: RunResult, clients: int, duration_s: int, throttle_per_s: float | None) -> list[RunFinding]:
     mean = result["latency_ms"]["mean"]
     printed = {
         "clients": clients,
         "tps": f"{result['tps']:.6f}" if result["tps"] else None,
         "latency_ms": f"{mean:.3f}" if mean else None,
         "statements_ms": [f"{one['latency_ms']:.3f}" for one in result["statements"]] or None,
+        "throttle_per_s": throttle_per_s,
         "duration_s": duration_s,
         "percentile": PERCENTILE,
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict, TypeVar
 
 from apps.benchmarks.domain.latency_histogram import LatencyHistogram
-from apps.benchmarks.domain.load_report import LoadReport, LoadSecond
+from apps.benchmarks.domain.load_report import LoadReport, LoadSecond, StatementReport
+
+_Number = TypeVar("_Number", int, float)
 
 
 class Latency(TypedDict):
@@ -28,9 +30,22 @@ class StatementFigure(TypedDict):
     latency_ms: float
 
 
+class ScriptFigure(TypedDict):
+    """One of several scripts, or kinds of transactions, over all processes. weight: None where it has none."""
+
+    name: str
+    weight: int | None
+    transactions: int | None
+    tps: float | None
+    failed: int | None
+    latency_ms: Latency
+    statements: list[StatementFigure]
+
+
 class RunResult(TypedDict):
     """tps: without the time to connect. connect_ms: until all clients were connected.
 
+    statements: of the only script; of several, each of scripts has its own.
     own: server -> figures that only this driver has.
     """
 
@@ -41,16 +56,21 @@ class RunResult(TypedDict):
     failed: int | None
     connect_ms: float | None
     statements: list[StatementFigure]
+    scripts: list[ScriptFigure]
     own: dict[str, dict[str, object]]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One process: its report, and the latencies of the transactions that it logged one by one."""
+    """One process: its report, and the latencies of the transactions that it logged one by one.
+
+    by_script: the same, by the name of the script.
+    """
 
     server: str
     report: LoadReport
     latencies: LatencyHistogram | None = None
+    by_script: Mapping[str, LatencyHistogram] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -77,7 +97,8 @@ def merge(parts: Sequence[Part]) -> RunResult:
         "transactions": sum(part.report.transactions for part in parts),
         "failed": sum(failed) if failed else None,
         "connect_ms": max(connects, default=None),
-        "statements": _statements(parts),
+        "statements": _statements([(part.report.transactions, part.report.statements) for part in parts]),
+        "scripts": _scripts(parts),
         "own": {part.server: dict(part.report.own) for part in parts if part.report.own},
     }
 
@@ -88,11 +109,17 @@ def _latency(parts: Sequence[Part]) -> Latency:
         for part in parts
         if part.report.latency_ms is not None and part.report.transactions
     ]
+    return _with_percentiles(weighted, [part.latencies for part in parts])
+
+
+def _with_percentiles(
+    weighted: Sequence[tuple[float, float | None, float | None]], logs: Sequence[LatencyHistogram | None]
+) -> Latency:
     mean, stddev = pooled(weighted)
     logged = LatencyHistogram()
-    for part in parts:
-        if part.latencies is not None:
-            logged.add(part.latencies)
+    for log in logs:
+        if log is not None:
+            logged.add(log)
     p50, p95, p99 = (logged.percentile_ms(percent) for percent in (50, 95, 99))
     return {"mean": mean, "stddev": stddev, "p50": p50, "p95": p95, "p99": p99}
 
@@ -110,18 +137,51 @@ def pooled(groups: Sequence[tuple[float, float | None, float | None]]) -> tuple[
     return mean, math.sqrt(squares / total)
 
 
-def _statements(parts: Sequence[Part]) -> list[StatementFigure]:
-    """Those of one script, which all processes ran alike."""
-    columns = [part.report.statements for part in parts]
-    if not columns or len({len(column) for column in columns}) != 1:
+def _statements(columns: Sequence[tuple[float | None, Sequence[StatementReport]]]) -> list[StatementFigure]:
+    """Those of one script, which all processes ran alike. columns: transactions and statements of each process."""
+    if not columns or len({len(statements) for _, statements in columns}) != 1:
         return []
+    counts = [count or 0 for count, _ in columns]
     found: list[StatementFigure] = []
-    for row in zip(*columns, strict=True):
-        counted = [(part.report.transactions, one.latency_ms, None) for part, one in zip(parts, row, strict=True)]
+    for row in zip(*(statements for _, statements in columns), strict=True):
+        counted = [(count, one.latency_ms, None) for count, one in zip(counts, row, strict=True)]
         mean, _ = pooled(counted)
         if mean is not None:
             found.append({"text": row[0].text, "latency_ms": mean})
     return found
+
+
+def _scripts(parts: Sequence[Part]) -> list[ScriptFigure]:
+    """In the order of the first process; those that all processes have."""
+    told = [{one.name: one for one in part.report.scripts} for part in parts]
+    found: list[ScriptFigure] = []
+    for name, first in (told[0] if told else {}).items():
+        alike = [one[name] for one in told if name in one]
+        if len(alike) != len(parts):
+            continue
+        weighted = [(one.transactions or 0, one.latency_ms, one.latency_stddev_ms) for one in alike]
+        found.append(
+            {
+                "name": name,
+                "weight": first.weight,
+                "transactions": _sum(one.transactions for one in alike),
+                "tps": _sum(one.tps for one in alike),
+                "failed": _sum(one.failed for one in alike),
+                "latency_ms": _with_percentiles(weighted, [part.by_script.get(name) for part in parts]),
+                "statements": _statements([(one.transactions, one.statements) for one in alike]),
+            }
+        )
+    return found
+
+
+def _sum(values: Iterable[_Number | None]) -> _Number | None:
+    """None where any is not known."""
+    known: list[_Number] = []
+    for value in values:
+        if value is None:
+            return None
+        known.append(value)
+    return sum(known[1:], known[0]) if known else None
 
 
 class Seconds:

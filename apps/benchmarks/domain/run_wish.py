@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from apps.benchmarks.domain import topologies
 from apps.benchmarks.domain.topologies import Topology
-from apps.benchmarks.domain.workloads import WORKLOADS, Workload
+from apps.benchmarks.domain.workload_parameters import ParameterRefused
+from apps.benchmarks.domain.workloads import RECONNECT, THROTTLE, WORKLOADS, WRITES, Workload
 
 LONGEST_NOTE = 500
 # Of one pgpool: its other users keep these children, Lifeguard's own sessions among them.
@@ -52,8 +54,18 @@ class Wish:
     threads: int
     duration_s: int
     warm_up_s: int
-    parameters: Mapping[str, int]
+    parameters: Mapping[str, Any]
     note: str = ""
+
+    @property
+    def throttle_per_s(self) -> int | None:
+        """Of all clients together, in the unit of tps."""
+        found: int | None = self.parameters.get(THROTTLE.name)
+        return found
+
+    @property
+    def reconnects(self) -> bool:
+        return bool(self.parameters.get(RECONNECT.name))
 
 
 def wish(
@@ -72,7 +84,8 @@ def wish(
     """Raises WishRefused for the first thing that is wrong. threads: None for one per client, at most four."""
     chosen = _workload(workload)
     target = _topology(topology, offered)
-    if chosen.writes and not target.takes_writes:
+    found = _parameters(chosen, parameters or {})
+    if found.get(WRITES, chosen.writes) and not target.takes_writes:
         takers = ", ".join(one.key for one in offered if one.takes_writes)
         raise WishRefused("topology", topology, f"takes no writes, and {chosen.key} writes; choose one of: {takers}")
     _within("clients", clients, 1, limits.most_clients, "clients")
@@ -95,7 +108,7 @@ def wish(
         threads=threads or min(clients, 4),
         duration_s=duration_s,
         warm_up_s=warm_up_s,
-        parameters=_parameters(chosen, parameters or {}),
+        parameters=found,
         note=note.strip(),
     )
 
@@ -141,17 +154,13 @@ def _refuse_exhausting(clients: int, target: Topology, limits: Limits) -> None:
         )
 
 
-def _parameters(workload: Workload, given: Mapping[str, object]) -> dict[str, int]:
+def _parameters(workload: Workload, given: Mapping[str, object]) -> dict[str, Any]:
     if unknown := sorted(set(given) - set(workload.parameters)):
         known = ", ".join(workload.parameters) or "none"
         raise WishRefused(
             f"parameters.{unknown[0]}", given[unknown[0]], f"is none of {workload.key}; known are {known}"
         )
-    found: dict[str, int] = {}
-    for name, parameter in workload.parameters.items():
-        value = given.get(name, parameter.default)
-        if not isinstance(value, int) or isinstance(value, bool) or not parameter.least <= value <= parameter.most:
-            expected = f"must be a whole number from {parameter.least} to {parameter.most}"
-            raise WishRefused(f"parameters.{name}", value, f"{expected} {parameter.unit}".strip())
-        found[name] = value
-    return found
+    try:
+        return {name: one.read(given.get(name, one.default)) for name, one in workload.parameters.items()}
+    except ParameterRefused as error:
+        raise WishRefused(f"parameters.{error.path}", error.value, error.expected) from error

@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from apps.benchmarks.domain.workload_parameters import Parameter, WholeNumber, YesNo
 
-@dataclass(frozen=True)
-class Parameter:
-    """A whole number that a workload takes. unit: "" for a plain number."""
+SCALE = WholeNumber("scale", "Scale: 100,000 accounts and about 15 MB each", least=1, most=10_000, default=10)
+# Taken by whatever can hold its rate down; findings know it by this name.
+THROTTLE = WholeNumber(
+    "throttle_per_s", "Throttle: at most so many are begun, by all clients together", least=1, most=10_000_000,
+    unit="per s",
+)  # fmt: skip
+RECONNECT = YesNo("reconnect", "A new session for each transaction (-C)")
+RESEED = YesNo("reseed", "Make the tables anew before the run")
+# Where a workload leaves it to the run whether it writes.
+WRITES = "writes"
 
-    name: str
-    label: str
-    least: int
-    most: int
-    default: int
-    unit: str = ""
 
-
-SCALE = Parameter("scale", "Scale: 100,000 accounts and about 15 MB each", least=1, most=10_000, default=10)
+def _by_name(*parameters: Parameter) -> Mapping[str, Parameter]:
+    return {one.name: one for one in parameters}
 
 
 @dataclass(frozen=True)
 class Workload:
     """key: as REST names it. driver: what makes its load. mode: which of the loads of its driver.
 
-    writes: so that no standby takes it.
+    writes: so that no standby takes it; a parameter of that name goes before it.
     """
 
     key: str
@@ -33,7 +35,7 @@ class Workload:
     driver: str
     mode: str
     writes: bool
-    parameters: Mapping[str, Parameter] = field(default_factory=lambda: {SCALE.name: SCALE})
+    parameters: Mapping[str, Parameter] = field(default_factory=lambda: _by_name(SCALE, RECONNECT, THROTTLE, RESEED))
 
 
 WORKLOADS: Mapping[str, Workload] = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from apps.benchmarks.domain.latency_histogram import LatencyHistogram
-from apps.benchmarks.domain.load_report import LoadReport, LoadSecond
+from apps.benchmarks.domain.load_report import LoadSecond
 from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.run_result import Part
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.drivers.processes import Command
@@ -58,27 +58,31 @@ class Driver(Protocol):
     def version(self, program: str) -> str:
         """As it names itself; "" where it does not."""
 
+    def lay_out(self, program: str, wish: Wish, folder: Path) -> None:
+        """What its processes are to read, in the folder of the run. Raises WishRefused for what they cannot read."""
+
     def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
         """What stands on the primary of the data of this run. Raises CannotPrepare."""
 
     def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
-        """What makes the data anew there, one after the other; asked for only where it is not ready."""
+        """What makes the data anew there, one after the other; asked for where it is not ready, or to be made anew."""
 
     def load(
-        self, program: str, wish: Wish, account: Account, *, duration_s: int, directory: Path | None
+        self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
     ) -> list[Command]:
         """One process for each server, each with its share of the clients.
 
-        directory: where each keeps what it logs, below a folder of its own, 0, 1, …; None: a warm-up, nothing is kept.
+        is_measured: each logs in a folder of its own, 0, 1, … below that of the run, which is there when it starts; a
+        warm-up tells no seconds and logs nothing.
         """
 
     def second(self, line: str) -> LoadSecond | None:
         """What a line says of one second of its process; None for any other line."""
 
-    def report(self, output: str, folder: Path) -> tuple[LoadReport, LatencyHistogram | None]:
+    def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
         """Of a process that has ended well: its report, and how long single transactions took, where it logged them.
 
-        folder: its own. Raises UnreadableOutputError.
+        folder: its own, 0, 1, … Raises UnreadableOutputError.
         """
 
     def failure(self, output: str, exit_code: int) -> str:

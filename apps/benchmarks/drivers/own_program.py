@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Self
 
 from apps.benchmarks.domain import own_program, topologies
-from apps.benchmarks.domain.latency_histogram import LatencyHistogram
-from apps.benchmarks.domain.load_report import LoadReport, LoadSecond
+from apps.benchmarks.domain.load_report import LoadSecond
 from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.run_result import Part
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.drivers.driver import Account, environment
@@ -67,20 +67,23 @@ class OwnProgram:
     def version(self, program: str) -> str:
         return f"{self._module} on Python {sys.version.split()[0]}"
 
+    def lay_out(self, program: str, wish: Wish, folder: Path) -> None:
+        """Nothing: what it is to do stands in its order."""
+
     def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
         order = Order(wish.workload.mode, wish.clients, wish.duration_s, dict(wish.parameters))
         return [self._command(program, "prepare", order, "preparation", primary, account)]
 
     def load(
-        self, program: str, wish: Wish, account: Account, *, duration_s: int, directory: Path | None
+        self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
     ) -> list[Command]:
         servers = wish.topology.servers
         shares = topologies.shares(wish.clients, len(servers))
         found = []
         for position, server in enumerate(servers):
-            folder = None if directory is None else str(directory / str(position))
+            own = str(folder / str(position)) if is_measured else None
             order = Order(
-                wish.workload.mode, shares[position], duration_s, dict(wish.parameters), shares, position, folder
+                wish.workload.mode, shares[position], duration_s, dict(wish.parameters), shares, position, own
             )
             found.append(self._command(program, "load", order, server.name, server, account))
         return found
@@ -88,10 +91,10 @@ class OwnProgram:
     def second(self, line: str) -> LoadSecond | None:
         return own_program.parse_second(line)
 
-    def report(self, output: str, folder: Path) -> tuple[LoadReport, LatencyHistogram | None]:
+    def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
         path = folder / LATENCIES
         kept = own_program.parse_latencies(path.read_text()) if path.exists() else None
-        return own_program.parse_report(output), kept
+        return Part(server, own_program.parse_report(output), kept)
 
     def failure(self, output: str, exit_code: int) -> str:
         said = own_program.parse_failure(output)

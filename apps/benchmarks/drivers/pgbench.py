@@ -12,7 +12,9 @@ from apps.benchmarks.domain.load_report import LoadReport, LoadSecond, Statement
 from apps.benchmarks.domain.pgbench_failure import parse_failure
 from apps.benchmarks.domain.pgbench_output import parse_result
 from apps.benchmarks.domain.pgbench_progress import parse_progress
+from apps.benchmarks.domain.pgbench_result import PgbenchResult
 from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.run_result import Part
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.drivers import database
@@ -53,6 +55,9 @@ class Pgbench:
             return ""
         return said.stdout.strip()
 
+    def lay_out(self, program: str, wish: Wish, folder: Path) -> None:
+        """Nothing: its own workloads are in the program."""
+
     def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
         with database.session(primary, account) as session:
             standing = database.standing_tables(session, TABLES)
@@ -66,23 +71,24 @@ class Pgbench:
         return [Command("preparation", words, environment(account))]
 
     def load(
-        self, program: str, wish: Wish, account: Account, *, duration_s: int, directory: Path | None
+        self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
     ) -> list[Command]:
         servers = wish.topology.servers
         found = []
         for number, (server, clients) in enumerate(
             zip(servers, topologies.shares(wish.clients, len(servers)), strict=True)
         ):
-            folder = None if directory is None else directory / str(number)
             threads = max(1, min(clients, wish.threads // len(servers)))
             words = [
                 program, *_place(server, account), "--no-vacuum", f"--builtin={wish.workload.mode}",
                 f"--client={clients}", f"--jobs={threads}", f"--time={duration_s}",
             ]  # fmt: skip
-            if folder is not None:
+            words += _pace(wish, clients)
+            if is_measured:
                 words += ["--progress=1", "--report-per-command", "--log", f"--log-prefix={LOG_PREFIX}"]
-                words += [f"--sampling-rate={rate:g}"] if (rate := sampling_rate(duration_s)) < 1 else []
-            found.append(Command(server.name, words, environment(account), folder))
+                words += [f"--sampling-rate={rate:g}"] if (rate := sampling_rate(wish, duration_s)) < 1 else []
+            own = folder / str(number) if is_measured else None
+            found.append(Command(server.name, words, environment(account), own))
         return found
 
     def second(self, line: str) -> LoadSecond | None:
@@ -91,7 +97,7 @@ class Pgbench:
             return None
         return LoadSecond(told.at_s, told.tps, told.latency_ms, told.stddev_ms, told.failed)
 
-    def report(self, output: str, folder: Path) -> tuple[LoadReport, LatencyHistogram | None]:
+    def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
         found = parse_result(output)
         report = LoadReport(
             tps=found.tps,
@@ -101,9 +107,10 @@ class Pgbench:
             latency_stddev_ms=found.latency_stddev_ms,
             connect_ms=found.initial_connection_ms,
             statements=tuple(StatementReport(one.text, one.latency_ms) for one in found.statements),
+            own=_own(found),
             is_partial=found.partial,
         )
-        return report, logged_latencies(folder)
+        return Part(server, report, logged_latencies(folder, throttled=wish.throttle_per_s is not None))
 
     def failure(self, output: str, exit_code: int) -> str:
         failure = parse_failure(output, exit_status=exit_code)
@@ -113,21 +120,45 @@ class Pgbench:
         return []
 
     def notes(self, wish: Wish) -> list[str]:
-        rate = sampling_rate(wish.duration_s)
-        return [f"percentiles are of {rate:.0%} of all transactions: that many were logged"] if rate < 1 else []
+        found = []
+        if (rate := sampling_rate(wish, wish.duration_s)) < 1:
+            found.append(f"percentiles are of {rate:.0%} of all transactions: that many were logged")
+        if wish.reconnects:
+            found.append("tps counts the time to connect, once for each transaction; latencies leave it out")
+        if wish.throttle_per_s:
+            found.append("latencies count from when the throttle would have begun a transaction, its lag included")
+        return found
 
 
-def sampling_rate(duration_s: int) -> float:
+def _pace(wish: Wish, clients: int) -> list[str]:
+    """clients: of this process, which has as large a share of the throttle."""
+    words = ["--connect"] if wish.reconnects else []
+    if wish.throttle_per_s:
+        words.append(f"--rate={wish.throttle_per_s * clients / wish.clients:g}")
+    return words
+
+
+def _own(found: PgbenchResult) -> dict[str, object]:
+    figures = {
+        "average_connection_ms": found.average_connection_ms,
+        "schedule_lag_ms": found.schedule_lag_ms,
+        "schedule_lag_max_ms": found.schedule_lag_max_ms,
+    }
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def sampling_rate(wish: Wish, duration_s: int) -> float:
     """The share of transactions that is logged one by one."""
-    return min(1.0, round(MOST_LOGGED / (duration_s * FASTEST_TPS), 2) or 0.01)
+    tps = min(FASTEST_TPS, wish.throttle_per_s or FASTEST_TPS)
+    return min(1.0, round(MOST_LOGGED / (duration_s * tps), 2) or 0.01)
 
 
-def logged_latencies(folder: Path) -> LatencyHistogram:
+def logged_latencies(folder: Path, *, throttled: bool) -> LatencyHistogram:
     """Of each transaction that is in the logs of its threads."""
     found = LatencyHistogram()
     for path in sorted(folder.glob(f"{LOG_PREFIX}.*")):
         with path.open(encoding="ascii", errors="replace") as lines:
-            found.add(pgbench_log.read_latencies(lines))
+            found.add(pgbench_log.read_latencies(lines, throttled=throttled))
     return found
 
 

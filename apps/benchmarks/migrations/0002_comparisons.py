@@ -6,59 +6,113 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('benchmarks', '0001_initial'),
-        ('clusters', '0035_aborted_reads'),
+        ("benchmarks", "0001_initial"),
+        ("clusters", "0035_aborted_reads"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='BenchmarkComparison',
+            name="BenchmarkComparison",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=200)),
-                ('arms', models.JSONField(help_text='list of domain.comparison_plan.Arm')),
-                ('baseline', models.PositiveSmallIntegerField(help_text='position of the arm that the others are compared with')),
-                ('repetitions', models.PositiveSmallIntegerField(help_text='blocks that count; 0: runs that somebody picked')),
-                ('over', models.CharField(blank=True, help_text='of a sweep: what varies from arm to arm', max_length=60)),
-                ('margin_percent', models.FloatField(default=5.0, help_text='the smallest difference that matters')),
-                ('order_seed', models.BigIntegerField(help_text='the order within each block is drawn from it')),
-                ('extra_blocks', models.PositiveSmallIntegerField(default=0, help_text='measured since others had no figure')),
-                ('state', models.CharField(choices=[('under_way', 'under way'), ('done', 'done'), ('failed', 'failed'), ('stopped', 'stopped')], default='under_way', max_length=10)),
-                ('reason', models.TextField(blank=True, help_text='why it was stopped or failed')),
-                ('requested_by_name', models.CharField(max_length=254)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('finished_at', models.DateTimeField(blank=True, null=True)),
-                ('cluster', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='benchmark_comparisons', to='clusters.cluster')),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("name", models.CharField(max_length=200)),
+                ("arms", models.JSONField(help_text="list of domain.comparison_plan.Arm")),
+                (
+                    "baseline",
+                    models.PositiveSmallIntegerField(help_text="position of the arm that the others are compared with"),
+                ),
+                (
+                    "repetitions",
+                    models.PositiveSmallIntegerField(help_text="blocks that count; 0: runs that somebody picked"),
+                ),
+                (
+                    "over",
+                    models.CharField(blank=True, help_text="of a sweep: what varies from arm to arm", max_length=60),
+                ),
+                ("margin_percent", models.FloatField(default=5.0, help_text="the smallest difference that matters")),
+                ("order_seed", models.BigIntegerField(help_text="the order within each block is drawn from it")),
+                (
+                    "extra_blocks",
+                    models.PositiveSmallIntegerField(default=0, help_text="measured since others had no figure"),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("under_way", "under way"),
+                            ("done", "done"),
+                            ("failed", "failed"),
+                            ("stopped", "stopped"),
+                        ],
+                        default="under_way",
+                        max_length=10,
+                    ),
+                ),
+                ("reason", models.TextField(blank=True, help_text="why it was stopped or failed")),
+                ("requested_by_name", models.CharField(max_length=254)),
+                ("created_at", models.DateTimeField(auto_now_add=True)),
+                ("finished_at", models.DateTimeField(blank=True, null=True)),
+                (
+                    "cluster",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="benchmark_comparisons",
+                        to="clusters.cluster",
+                    ),
+                ),
+                (
+                    "requested_by",
+                    models.ForeignKey(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.SET_NULL,
+                        related_name="+",
+                        to=settings.AUTH_USER_MODEL,
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='ComparisonRun',
+            name="ComparisonRun",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('arm', models.PositiveSmallIntegerField()),
-                ('block', models.PositiveSmallIntegerField(help_text='0: the first one, that is shown and does not count')),
-                ('comparison', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='members', to='benchmarks.benchmarkcomparison')),
-                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='places', to='benchmarks.benchmarkrun')),
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("arm", models.PositiveSmallIntegerField()),
+                (
+                    "block",
+                    models.PositiveSmallIntegerField(help_text="0: the first one, that is shown and does not count"),
+                ),
+                (
+                    "comparison",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="members",
+                        to="benchmarks.benchmarkcomparison",
+                    ),
+                ),
+                (
+                    "run",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE, related_name="places", to="benchmarks.benchmarkrun"
+                    ),
+                ),
             ],
         ),
         migrations.AddIndex(
-            model_name='benchmarkcomparison',
-            index=models.Index(fields=['cluster', '-id'], name='comparison_of_cluster'),
+            model_name="benchmarkcomparison",
+            index=models.Index(fields=["cluster", "-id"], name="comparison_of_cluster"),
         ),
         migrations.AddIndex(
-            model_name='benchmarkcomparison',
-            index=models.Index(condition=models.Q(('state', 'under_way')), fields=['id'], name='comparison_under_way'),
+            model_name="benchmarkcomparison",
+            index=models.Index(condition=models.Q(("state", "under_way")), fields=["id"], name="comparison_under_way"),
         ),
         migrations.AddConstraint(
-            model_name='comparisonrun',
-            constraint=models.UniqueConstraint(fields=('comparison', 'run'), name='comparison_run_once'),
+            model_name="comparisonrun",
+            constraint=models.UniqueConstraint(fields=("comparison", "run"), name="comparison_run_once"),
         ),
         migrations.AddConstraint(
-            model_name='comparisonrun',
-            constraint=models.UniqueConstraint(fields=('comparison', 'arm', 'block'), name='comparison_place_once'),
+            model_name="comparisonrun",
+            constraint=models.UniqueConstraint(fields=("comparison", "arm", "block"), name="comparison_place_once"),
         ),
     ]

@@ -12,7 +12,7 @@ from django.http import Http404
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.benchmarks.domain.run_findings import RunFinding
-from apps.benchmarks.domain.run_result import Latency, StatementFigure
+from apps.benchmarks.domain.run_result import Latency, ScriptFigure, StatementFigure
 from apps.benchmarks.domain.run_words import RunFacts, sentence
 from apps.benchmarks.models import BenchmarkRun, RunSample
 from apps.benchmarks.queries.run_progress import Progress, progress_of
@@ -42,7 +42,7 @@ class RunAnswer(TypedDict):
     threads: int
     duration_s: int
     warm_up_s: int
-    parameters: dict[str, int]
+    parameters: dict[str, Any]
     note: str
     state: str
     phase: str
@@ -67,6 +67,7 @@ class RunAnswer(TypedDict):
     transactions: int | None
     failed: int | None
     statements: list[StatementFigure]
+    scripts: list[ScriptFigure]
     own: dict[str, dict[str, Any]]
     findings: list[RunFinding]
 
@@ -162,6 +163,7 @@ def _answer(run: BenchmarkRun, caller: Caller, progress: Progress) -> RunAnswer:
         "transactions": result.get("transactions"),
         "failed": result.get("failed"),
         "statements": result.get("statements", []),
+        "scripts": result.get("scripts", []),
         "own": result.get("own", {}),
         "findings": run.findings,
     }

@@ -50,8 +50,9 @@ def topology_name(key: str) -> str:
 
 @register.filter
 def parameter_words(parameters: Mapping[str, object]) -> str:
-    """{"scale": 10} -> scale 10; of a text with several lines its first one."""
-    return ", ".join(f"{name} {_short(value)}" for name, value in parameters.items())
+    """{"scale": 10} -> scale 10; of a text with several lines its first one. What is off or not set is left out."""
+    wanted = {name: value for name, value in parameters.items() if value is not None and value is not False}
+    return ", ".join(f"{name} {_short(value)}" for name, value in wanted.items())
 
 
 @register.filter

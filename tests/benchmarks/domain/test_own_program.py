@@ -43,7 +43,7 @@ def test_the_report_stands_after_seconds_and_words_for_people() -> None:
     printed = "\n".join(["connected", SECOND, line("report", told), ""])
 
     assert parse_report(printed) == LoadReport(
-        10.5, 21, 1, 2.0, 0.5, 7.0, (StatementReport("SELECT 1", 1.5),), {"empty_polls": 3}, is_partial=True
+        10.5, 21, 1, 2.0, 0.5, 7.0, (StatementReport("SELECT 1", 1.5),), own={"empty_polls": 3}, is_partial=True
     )
 
 

@@ -14,6 +14,7 @@ from apps.benchmarks.domain.pgbench_log import (
     Outcome,
     read_intervals,
     read_latencies,
+    read_latencies_by_script,
     read_transactions,
 )
 from apps.benchmarks.domain.printed import UnreadableOutputError
@@ -208,3 +209,11 @@ def test_what_is_no_latency_is_not_counted() -> None:
         LatencyHistogram().record(-1)
     with pytest.raises(ValueError, match="no percentile"):
         LatencyHistogram().percentile_ms(0)
+
+
+def test_latencies_are_told_apart_by_script() -> None:
+    lines = ["0 1 100 0 1700000000 0\n", "0 2 300 1 1700000000 9\n", "0 3 500 1 1700000001 0\n"]
+
+    found = read_latencies_by_script(lines)
+
+    assert {script: (one.count, one.mean_ms) for script, one in found.items()} == {0: (1, 0.1), 1: (2, 0.4)}

@@ -15,6 +15,8 @@ def result(*, tps: float = 1000.0, mean: float | None = 4.0, failed: int | None 
         "failed": failed,
         "connect_ms": 3.0,
         "statements": [{"text": "SELECT 1", "latency_ms": 3.9}],
+        "scripts": [],
+        "own": {},
     }
 
 
@@ -35,6 +37,22 @@ def test_each_fault_is_named_with_its_figures() -> None:
     assert "share one machine: client, pgpool-1." in wrong["co_located"]
     assert "7 of 60,007 transactions failed" in wrong["errors_ignored"]
     assert "at least 60 s" in wrong["too_short"]
+
+
+def test_a_throttle_that_was_reached_is_no_capacity() -> None:
+    reached = of_run(result(), clients=8, duration_s=60, placement=APART, throttle_per_s=1000)
+    free = of_run(result(), clients=8, duration_s=60, placement=APART, throttle_per_s=2000)
+
+    checks = {one["check"]: one["ok"] for one in reached}
+    assert checks["throttle_bound"] is False
+    assert "littles_law" not in checks  # clients wait for the throttle, too
+    assert {one["check"]: one["ok"] for one in free}["throttle_bound"] is True
+
+
+def test_sessions_made_for_each_transaction_are_in_no_latency() -> None:
+    found = of_run(result(mean=3.5), clients=4, duration_s=60, placement=APART, reconnects=True)
+
+    assert "littles_law" not in {one["check"] for one in found}
 
 
 def test_a_run_without_a_rate_is_only_told_where_it_ran() -> None:

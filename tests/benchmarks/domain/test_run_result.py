@@ -3,7 +3,7 @@
 import pytest
 
 from apps.benchmarks.domain.latency_histogram import counted
-from apps.benchmarks.domain.load_report import LoadReport, LoadSecond, StatementReport
+from apps.benchmarks.domain.load_report import LoadReport, LoadSecond, ScriptReport, StatementReport
 from apps.benchmarks.domain.run_result import Part, Seconds, merge, pooled
 
 
@@ -33,6 +33,30 @@ def test_rates_and_counts_add_up_and_percentiles_are_of_all_together() -> None:
     assert found["latency_ms"]["p99"] == pytest.approx(9.0, rel=0.001)
     assert found["statements"] == [{"text": "SELECT 1", "latency_ms": 1.25}]
     assert found["own"] == {"pgpool-1": {"empty_polls": 7}, "pgpool-2": {"empty_polls": 7}}
+
+
+def test_scripts_are_put_together_by_name() -> None:
+    def part(server: str, fast: int, slow_ms: float) -> Part:
+        scripts = (
+            ScriptReport("pay", 3, fast, 30.0, 0, 2.0, 0.0, (StatementReport("UPDATE", 1.5),)),
+            ScriptReport("look", 1, 10, 10.0, 1, slow_ms, 0.0),
+        )
+        return Part(server, LoadReport(40.0, fast + 10, scripts=scripts), by_script={"look": counted([8000] * 10)})
+
+    pay, look = merge([part("one", 30, 8.0), part("two", 90, 4.0)])["scripts"]
+
+    assert (pay["name"], pay["weight"], pay["transactions"], pay["tps"], pay["failed"]) == ("pay", 3, 120, 60.0, 0)
+    assert (pay["latency_ms"]["mean"], pay["latency_ms"]["p50"]) == (2.0, None)
+    assert pay["statements"] == [{"text": "UPDATE", "latency_ms": 1.5}]
+    assert (look["latency_ms"]["mean"], look["failed"]) == (6.0, 2)  # (10 x 8 + 10 x 4) / 20
+    assert look["latency_ms"]["p99"] == pytest.approx(8.0, rel=0.001)
+
+
+def test_a_script_that_one_process_does_not_tell_of_is_left_out() -> None:
+    told = LoadReport(1.0, 1, scripts=(ScriptReport("pay"),))
+
+    assert merge([Part("one", told), Part("two", LoadReport(1.0, 1))])["scripts"] == []
+    assert merge([Part("one", told)])["scripts"][0]["tps"] is None
 
 
 def test_no_rate_is_told_where_one_process_told_none() -> None:
