@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
 
 from apps.accounts.models import ApiToken, Organisation
-from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkComparison, BenchmarkRun
 from apps.clusters.control import backend_operations, convergence
 from apps.clusters.history.metrics import METRICS
 from apps.clusters.models import BackendOperation, Cluster, RollingRestart, Rollout
@@ -58,6 +58,25 @@ def measured_run(*, pk: int, cluster: Cluster) -> None:
     run.samples.create(attempt=1, at_s=1, tps=250.0)
     run.outputs.create(attempt=1, name="pg1", command="pgbench", output="tps = 250", exit_code=0)
     BenchmarkAccess.objects.create(cluster=cluster, is_on=True, database="shop", username="app", password="x")
+    compared(run)
+
+
+def compared(run: BenchmarkRun) -> None:
+    """The same run as three arms of three blocks: a sweep."""
+    arm = {
+        "workload": run.workload, "topology": run.topology, "clients": 1, "threads": 1, "duration_s": 2, "warm_up_s": 0,
+        "parameters": {"scale": 1},
+    }  # fmt: skip
+    comparison = BenchmarkComparison.objects.create(
+        pk=run.pk, cluster=run.cluster, name="scales", baseline=0, repetitions=2, over="x", order_seed=1, state="done",
+        arms=[{**arm, "label": f"x {x}", "x": float(x)} for x in (1, 2, 4)], requested_by_name="Ann",
+    )  # fmt: skip
+    for position in range(9):
+        again = BenchmarkRun.objects.get(pk=run.pk)
+        again.pk, again.tps = None, 250.0 + position
+        again.result = {**run.result, "tps": again.tps}
+        again.save()
+        comparison.members.create(run=again, arm=position % 3, block=position // 3)
 
 
 @pytest.fixture

@@ -388,6 +388,14 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         "benchmarks.run.requested",
         lambda w: w.script.post("/api/v1/benchmarks/runs/", w.loadable(), format="json"),
     ),
+    ("POST", "api-comparisons"): (
+        "benchmarks.comparison.requested",
+        lambda w: w.script.post("/api/v1/benchmarks/comparisons/", w.comparable(), format="json"),
+    ),
+    ("POST", "api-comparison-stop"): (
+        "benchmarks.comparison.stopped",
+        lambda w: w.script.post(f"/api/v1/benchmarks/comparisons/{w.comparison()}/stop/"),
+    ),
     ("POST", "api-run-stop"): (
         "benchmarks.run.stopped",
         lambda w: w.script.post(f"/api/v1/benchmarks/runs/{w.run()}/stop/"),

@@ -88,6 +88,16 @@ class World:
         self.cluster.refresh_from_db()
         return runs.request(caller=self.caller, cluster=self.cluster, **wish).pk
 
+    def comparable(self) -> dict[str, Any]:
+        """A comparison that can be asked for, as REST takes it."""
+        run = self.loadable()
+        arms = [{"topology": run.pop("topology")}, {"topology": "pgpools", "clients": 2}]
+        return {"cluster": run.pop("cluster"), "common": run, "arms": arms, "repetitions": 2}
+
+    def comparison(self) -> int:
+        answer = self.script.post("/api/v1/benchmarks/comparisons/", self.comparable(), format="json")
+        return int(answer.json()["id"])
+
     def finished_rollout(self) -> Rollout:
         rollout = self.rollout()
         rollouts.advance(rollout_id=rollout.pk, holder="worker", clock=timezone.now)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, TypedDict
 
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access import caller_of
 from apps.accounts.roles import Role
+from apps.benchmarks.api.problems import as_problems
 from apps.benchmarks.control import access, runs
-from apps.benchmarks.control.access import AccessRefused
-from apps.benchmarks.control.runs import NotAllowedHere, RunRefused
-from apps.benchmarks.domain.run_wish import WishRefused
 from apps.benchmarks.domain.workload_parameters import ParameterDescribed
 from apps.benchmarks.domain.workloads import WORKLOADS
 from apps.benchmarks.models import BenchmarkAccess
@@ -33,11 +28,10 @@ from apps.benchmarks.queries.runs import (
     run_of,
     runs_of,
 )
-from apps.clusters.api import reading, refusals, shapes
+from apps.clusters.api import reading, shapes
 from apps.clusters.api.strict import StrictBoolean, StrictSerializer
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
-from controlplane.problems import Problem
 
 CLUSTER = OpenApiParameter("cluster", str, description="only runs of the cluster with this slug")
 MOST = 2**31 - 1
@@ -97,22 +91,6 @@ class AccessAnswer(TypedDict):
     topologies: list[TopologyAnswer]
 
 
-@contextmanager
-def _as_problems() -> Iterator[None]:
-    try:
-        with refusals.as_problems():
-            yield
-    except WishRefused as error:
-        said = str(error).removeprefix(f"{error.field}: ")
-        raise ValidationError({error.field: [said]}) from error
-    except AccessRefused as error:
-        raise ValidationError({error.field: [error.expected]}) from error
-    except NotAllowedHere as error:
-        raise Problem("benchmarks-not-allowed", 409, "Benchmarks are not allowed here", str(error)) from error
-    except RunRefused as error:
-        raise Problem("run-refused", 409, "This cannot be done now", str(error)) from error
-
-
 class RunsView(APIView):
     @extend_schema(
         operation_id="benchmarks_runs_list",
@@ -149,7 +127,7 @@ class RunsView(APIView):
         body.is_valid(raise_exception=True)
         given = dict(body.validated_data)
         cluster = lookup.cluster_of(caller=caller, slug=given.pop("cluster"))
-        with _as_problems():
+        with as_problems():
             run = runs.request(caller=caller, cluster=cluster, **given)
         return Response(run_answer(run=run, caller=caller), status=status.HTTP_202_ACCEPTED)
 
@@ -171,7 +149,7 @@ class StopRunView(APIView):
     def post(self, request: Request, pk: int) -> Response:
         """End it: one that is queued at once, one under way within seconds; what was measured is kept as partial."""
         caller = caller_of(request)
-        with _as_problems():
+        with as_problems():
             run = runs.stop(caller=caller, run=run_of(caller=caller, pk=pk), now=timezone.now())
         return Response(
             run_answer(run=run_of(caller=caller, pk=run.pk), caller=caller), status=status.HTTP_202_ACCEPTED
@@ -198,7 +176,7 @@ class AccessView(APIView):
         cluster = lookup.cluster_of(caller=caller, slug=slug)
         body = AccessInput(data=request.data)
         body.is_valid(raise_exception=True)
-        with _as_problems():
+        with as_problems():
             access.change(caller=caller, cluster=cluster, changes=dict(body.validated_data))
         return Response(_access_answer(cluster))
 

@@ -2,12 +2,15 @@
 
 from django.urls import path
 
-from apps.benchmarks.api import calculators, runs
+from apps.benchmarks.api import calculators, comparisons, runs
 
 urlpatterns = [
     path("benchmarks/runs/", runs.RunsView.as_view(), name="api-runs"),
     path("benchmarks/runs/<int:pk>/", runs.RunView.as_view(), name="api-run"),
     path("benchmarks/runs/<int:pk>/stop/", runs.StopRunView.as_view(), name="api-run-stop"),
+    path("benchmarks/comparisons/", comparisons.ComparisonsView.as_view(), name="api-comparisons"),
+    path("benchmarks/comparisons/<int:pk>/", comparisons.ComparisonView.as_view(), name="api-comparison"),
+    path("benchmarks/comparisons/<int:pk>/stop/", comparisons.StopComparisonView.as_view(), name="api-comparison-stop"),
     path("clusters/<slug:slug>/benchmarks/", runs.AccessView.as_view(), name="api-cluster-benchmarks"),
     path("calculators/compare/", calculators.CompareView.as_view(), name="api-compare"),
     path("calculators/sanity/", calculators.SanityView.as_view(), name="api-sanity"),

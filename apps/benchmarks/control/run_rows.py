@@ -10,7 +10,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from apps.accounts.models import User
 from apps.benchmarks.domain.run_result import Second
+from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.models import BenchmarkRun, RunOutput, RunSample
 from apps.clusters.control import leased_rows, rollout_rows
 from apps.clusters.control.leased_rows import LeaseLost
@@ -40,6 +42,43 @@ def due_runs() -> list[tuple[int, str]]:
             busy.add(cluster_id)
             found.append((pk, queue))
     return found
+
+
+def create(cluster: Cluster, wanted: Wish, *, queue: str, by: User | None, by_name: str) -> BenchmarkRun:
+    """A queued row of what was asked for."""
+    return BenchmarkRun.objects.create(
+        cluster=cluster,
+        workload=wanted.workload.key,
+        topology=wanted.topology.key,
+        clients=wanted.clients,
+        threads=wanted.threads,
+        duration_s=wanted.duration_s,
+        warm_up_s=wanted.warm_up_s,
+        parameters=dict(wanted.parameters),
+        note=wanted.note,
+        queue=queue,
+        requested_by=by,
+        requested_by_name=by_name,
+    )
+
+
+def repeat(run: BenchmarkRun) -> BenchmarkRun:
+    """The same once more, queued."""
+    asked = ("cluster", "workload", "topology", "clients", "threads", "duration_s", "warm_up_s", "parameters", "note")
+    kept = {name: getattr(run, name) for name in (*asked, "queue", "requested_by", "requested_by_name")}
+    return BenchmarkRun.objects.create(**kept)
+
+
+def stop_waiting(run: BenchmarkRun, *, reason: str, now: datetime) -> None:
+    """Of a queued row that is locked."""
+    changes = {"is_stop_requested": True, "stop_reason": run.stop_reason or reason}
+    _set(run, state=State.STOPPED, finished_at=now, phase="", **changes)
+    announce(run)
+
+
+def nudge(run: BenchmarkRun) -> None:
+    """A worker looks at it once the transaction that is open is committed."""
+    transaction.on_commit(lambda: rollout_rows.nudge(run.pk, task=CARRY_OUT_TASK, queue=run.queue), robust=True)
 
 
 def claim(run_id: int, *, holder: str, now: datetime) -> BenchmarkRun | None:

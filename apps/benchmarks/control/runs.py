@@ -15,7 +15,7 @@ from apps.benchmarks.control import run_rows
 from apps.benchmarks.domain import run_wish
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
 from apps.benchmarks.queries import targets
-from apps.clusters.control import rollout_rows, writes
+from apps.clusters.control import writes
 from apps.clusters.models import Cluster
 
 MOST_QUEUED = 100
@@ -75,25 +75,10 @@ def request(
     if BenchmarkRun.objects.filter(cluster=cluster, state=BenchmarkRun.State.QUEUED).count() >= MOST_QUEUED:
         raise RunRefused(f"{MOST_QUEUED} runs of {cluster.name} are queued already. Wait for some, or stop them.")
     with transaction.atomic():
-        run = BenchmarkRun.objects.create(
-            cluster=cluster,
-            workload=wanted.workload.key,
-            topology=wanted.topology.key,
-            clients=wanted.clients,
-            threads=wanted.threads,
-            duration_s=wanted.duration_s,
-            warm_up_s=wanted.warm_up_s,
-            parameters=dict(wanted.parameters),
-            note=wanted.note,
-            queue=access.queue,
-            requested_by=caller.user,
-            requested_by_name=caller.user.shown_name,
-        )
+        run = run_rows.create(cluster, wanted, queue=access.queue, by=caller.user, by_name=caller.user.shown_name)
         _record(caller, run, "requested", {"workload": run.workload, "topology": run.topology, "clients": run.clients})
         run_rows.announce(run)
-        transaction.on_commit(
-            lambda: rollout_rows.nudge(run.pk, task=run_rows.CARRY_OUT_TASK, queue=run.queue), robust=True
-        )
+        run_rows.nudge(run)
     return run
 
 
@@ -109,12 +94,13 @@ def stop(*, caller: Caller, run: BenchmarkRun, now: datetime) -> BenchmarkRun:
             raise Http404(f"Run {run.pk} was removed with its cluster.")
         if current.state not in BenchmarkRun.ACTIVE:
             raise RunRefused(f"Run #{current.pk} is {current.get_state_display()}: there is nothing to stop.")
-        current.is_stop_requested, current.stop_reason = True, current.stop_reason or reason
         if current.state == BenchmarkRun.State.QUEUED:
-            current.state, current.finished_at, current.phase = BenchmarkRun.State.STOPPED, now, ""
-        current.save(update_fields=["is_stop_requested", "stop_reason", "state", "finished_at", "phase"])
+            run_rows.stop_waiting(current, reason=reason, now=now)
+        else:
+            current.is_stop_requested, current.stop_reason = True, current.stop_reason or reason
+            current.save(update_fields=["is_stop_requested", "stop_reason"])
+            run_rows.announce(current)
         _record(caller, current, "stopped", {"state": current.state})
-        run_rows.announce(current)
     return current
 
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
+
+from apps.benchmarks.domain.run_wish import Wish
 
 FEWEST_ARMS, MOST_ARMS = 2, 12
 FEWEST_REPETITIONS, MOST_REPETITIONS = 2, 60
 MOST_RUNS = 400
 FIRST_BLOCK = 0
 MOST_LABEL = 80
+LEAST_MARGIN, MOST_MARGIN = 0.01, 100.0
+FEWEST_PLACES = 3
+CLIENTS = "clients"
+PGPOOLS = "pgpools"
 
 
 class Arm(TypedDict):
@@ -63,13 +70,19 @@ def refuse_too_many(arms: int, repetitions: int) -> None:
         raise PlanRefused("repetitions", repetitions, f"makes {whole} runs of {arms} arms; at most {fit} fit")
 
 
+def refuse_margin(margin_percent: float) -> None:
+    """Raises PlanRefused."""
+    if not LEAST_MARGIN <= margin_percent <= MOST_MARGIN:
+        raise PlanRefused("margin_percent", margin_percent, f"must be from {LEAST_MARGIN:g} to {MOST_MARGIN:g} %")
+
+
 def block_order(arms: int, block: int, seed: int) -> list[int]:
     """Positions of the arms in the order in which this block measures them.
 
     Drawn anew for each block: a fixed order, or one that only turns around, takes drift for a difference.
     """
     positions = list(range(arms))
-    random.Random(f"{seed}/{block}").shuffle(positions)  # noqa: S311: a fair order, no secret
+    random.Random(f"{seed}/{block}").shuffle(positions)
     return positions
 
 
@@ -77,6 +90,40 @@ def order(arms: int, blocks: Sequence[int], seed: int) -> Iterator[tuple[int, in
     """(block, arm) one after the other."""
     for block in blocks:
         yield from ((block, arm) for arm in block_order(arms, block, seed))
+
+
+def place(over: str, position: int, arm: Mapping[str, Any], wanted: Wish) -> float | None:
+    """Where an arm of a sweep stands on its axis; None where nothing is swept. Raises PlanRefused."""
+    kind, _, parameter = over.partition(".")
+    value: object = None
+    if not over:
+        return None
+    if over == CLIENTS:
+        value = wanted.clients
+    elif over == PGPOOLS:
+        value = sum(server.is_pgpool for server in wanted.topology.servers)
+    elif over == "x":
+        value = arm.get("x")
+    elif kind == "parameters":
+        value = wanted.parameters.get(parameter)
+    else:
+        raise PlanRefused("over", over, "can be clients, pgpools, parameters.NAME, or x, which each arm names itself")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        raise PlanRefused(
+            f"arms.{position}.{over}", value, "must be a number above 0, to stand on the axis of the sweep"
+        )
+    return float(value)
+
+
+def refuse_twice(over: str, places: Sequence[float | None]) -> None:
+    """Raises PlanRefused where two arms of a sweep stand at one place, or too few do for a curve."""
+    if not over:
+        return
+    if len(places) < FEWEST_PLACES:
+        raise PlanRefused("arms", len(places), f"arms; a sweep needs {FEWEST_PLACES} or more")
+    for position, value in enumerate(places):
+        if value in places[:position]:
+            raise PlanRefused(f"arms.{position}.{over}", value, "stands there for another arm already")
 
 
 _RUN_FIELDS = ("topology", "workload", "clients", "threads", "duration_s", "warm_up_s")

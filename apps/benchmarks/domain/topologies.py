@@ -53,6 +53,10 @@ def of_cluster(
     found += [
         Topology(f"{PGPOOL}:{one.name}", f"one pgpool ({one.name})", (one,), takes_writes=True) for one in pgpools
     ]
+    found += [
+        Topology(f"{PGPOOLS}:{many}", f"{many} of {len(pgpools)} pgpools", tuple(pgpools[:many]), takes_writes=True)
+        for many in range(2, len(pgpools))
+    ]
     if len(pgpools) > 1:
         found.append(Topology(PGPOOLS, f"all {len(pgpools)} pgpools", tuple(pgpools), takes_writes=True))
     return tuple(found)

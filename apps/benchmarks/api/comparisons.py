@@ -1,0 +1,179 @@
+"""REST: comparisons of several arms on one cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from apps.accounts.access import Caller, caller_of
+from apps.benchmarks.api.number_fields import NumberField
+from apps.benchmarks.api.problems import as_problems
+from apps.benchmarks.api.runs import CLUSTER, MOST
+from apps.benchmarks.control import comparisons
+from apps.benchmarks.models import BenchmarkComparison
+from apps.benchmarks.queries.comparisons import (
+    ComparisonDetail,
+    ComparisonSummary,
+    comparison_of,
+    comparisons_of,
+    detail_answer,
+    summary_answer,
+)
+from apps.clusters.api import reading, shapes
+from apps.clusters.api.strict import StrictSerializer
+from apps.clusters.queries import lookup
+
+BASELINE = OpenApiParameter("baseline", int, description="compare with the arm at this position instead")
+NEEDED = ("workload", "topology", "clients", "duration_s")
+
+
+class ArmInput(StrictSerializer):
+    """A run as it is asked for; whatever an arm leaves out is taken from `common`."""
+
+    label = serializers.CharField(  # type: ignore[assignment]  # a field of this name, not the label of a field
+        required=False, max_length=80, help_text="its name; what sets it apart unless told"
+    )
+    workload = serializers.CharField(required=False)
+    topology = serializers.CharField(required=False)
+    clients = serializers.IntegerField(required=False, min_value=1, max_value=MOST)
+    threads = serializers.IntegerField(required=False, min_value=1, max_value=MOST, allow_null=True)
+    duration_s = serializers.IntegerField(required=False, min_value=1, max_value=MOST)
+    warm_up_s = serializers.IntegerField(required=False, min_value=0, max_value=MOST)
+    parameters = serializers.DictField(required=False)
+    x = NumberField(required=False, allow_null=True, help_text="its place on the axis of a sweep over `x`")
+
+
+class ComparisonInput(StrictSerializer):
+    cluster = serializers.CharField(required=False, help_text="its slug; not with `runs`")
+    name = serializers.CharField(required=False, allow_blank=True, default="", max_length=200)
+    common = ArmInput(required=False, help_text="what all arms share")
+    arms = serializers.ListField(child=ArmInput(), required=False, help_text="2 to 12; each as a run, over `common`")
+    runs = serializers.ListField(
+        child=serializers.IntegerField(min_value=1, max_value=MOST),
+        required=False,
+        help_text="ids of runs that are done, instead of `arms`: those asked to be the same make one arm",
+    )
+    baseline = serializers.IntegerField(required=False, default=0, help_text="position of the arm to compare with")
+    repetitions = serializers.IntegerField(
+        required=False, default=6, help_text="blocks that count; one more is measured first and set apart"
+    )
+    over = serializers.CharField(
+        required=False, allow_blank=True, default="", help_text="of a sweep: clients, pgpools, parameters.NAME, or x"
+    )
+    margin_percent = NumberField(
+        required=False, default=5.0, help_text="the smallest difference that matters, 0.01–100"
+    )
+
+
+class ComparisonsView(APIView):
+    @extend_schema(
+        operation_id="benchmarks_comparisons_list",
+        parameters=[CLUSTER, shapes.BEFORE, shapes.LIMIT],
+        responses=shapes.page_of(ComparisonSummary, 400, 404),
+    )
+    def get(self, request: Request) -> Response:
+        """Comparisons of the organisation, latest first."""
+        caller = caller_of(request)
+        before, limit = reading.page_bounds(request)
+        slug = request.query_params.get("cluster")
+        found = comparisons_of(caller=caller, cluster=lookup.cluster_of(caller=caller, slug=slug) if slug else None)
+        if before is not None:
+            found = found.filter(pk__lt=before)
+        page = list(found[: limit + 1])
+        shown = page[:limit]
+        return Response(
+            {
+                "results": [summary_answer(comparison=each, caller=caller) for each in shown],
+                "next": reading.next_page(request, before=shown[-1].pk if len(page) > limit else None),
+            }
+        )
+
+    @extend_schema(
+        operation_id="benchmarks_comparisons_create",
+        request=ComparisonInput,
+        responses=shapes.answer(ComparisonDetail, 400, 404, 409, status=202),
+    )
+    def post(self, request: Request) -> Response:
+        """Queue the runs of a comparison, block by block, or make one of runs that are done (`runs`).
+
+        Each block measures every arm once, in an order drawn anew, so that drift cancels. The first block is shown and
+        set apart. Where runs of a block gave way to a rollout or failed, another block is measured.
+        """
+        caller = caller_of(request)
+        body = ComparisonInput(data=request.data)
+        body.is_valid(raise_exception=True)
+        given = dict(body.validated_data)
+        with as_problems():
+            made = _picked(caller, given) if "runs" in given else _asked(caller, given)
+        found = comparison_of(caller=caller, pk=made.pk)
+        return Response(detail_answer(comparison=found, caller=caller), status=status.HTTP_202_ACCEPTED)
+
+
+class ComparisonView(APIView):
+    @extend_schema(
+        operation_id="benchmarks_comparisons_read",
+        parameters=[BASELINE],
+        responses=shapes.answer(ComparisonDetail, 400, 404),
+    )
+    def get(self, request: Request, pk: int) -> Response:
+        """One comparison: figures of each arm, differences from the baseline with 95 % intervals, and the verdict."""
+        caller = caller_of(request)
+        comparison = comparison_of(caller=caller, pk=pk)
+        baseline = _baseline(request, len(comparison.arms))
+        return Response(detail_answer(comparison=comparison, caller=caller, baseline=baseline))
+
+
+class StopComparisonView(APIView):
+    @extend_schema(
+        operation_id="benchmarks_comparisons_stop",
+        request=None,
+        responses=shapes.answer(ComparisonDetail, 404, 409, status=202),
+    )
+    def post(self, request: Request, pk: int) -> Response:
+        """End it: runs that wait at once, the one under way within seconds. What was measured stays."""
+        caller = caller_of(request)
+        with as_problems():
+            comparisons.stop(caller=caller, comparison=comparison_of(caller=caller, pk=pk), now=timezone.now())
+        found = comparison_of(caller=caller, pk=pk)
+        return Response(detail_answer(comparison=found, caller=caller), status=status.HTTP_202_ACCEPTED)
+
+
+def _asked(caller: Caller, given: dict[str, Any]) -> BenchmarkComparison:
+    for name in ("cluster", "arms"):
+        if name not in given:
+            raise ValidationError({name: ["is needed, unless `runs` are picked"]})
+    common = dict(given.pop("common", {}))
+    arms = [{**common, **arm, "parameters": _merged(common, arm)} for arm in given.pop("arms")]
+    for position, arm in enumerate(arms):
+        for name in NEEDED:
+            if name not in arm:
+                raise ValidationError({f"arms.{position}.{name}": ["is needed, here or in `common`"]})
+    cluster = lookup.cluster_of(caller=caller, slug=given.pop("cluster"))
+    return comparisons.request(caller=caller, cluster=cluster, arms=arms, **given)
+
+
+def _merged(common: dict[str, Any], arm: dict[str, Any]) -> dict[str, Any]:
+    return {**(common.get("parameters") or {}), **(arm.get("parameters") or {})}
+
+
+def _picked(caller: Caller, given: dict[str, Any]) -> BenchmarkComparison:
+    for name in ("cluster", "arms", "common"):
+        if name in given:
+            raise ValidationError({name: ["stands beside `runs`; give one of them"]})
+    return comparisons.of_runs(caller=caller, run_ids=given["runs"], baseline=given["baseline"], name=given["name"])
+
+
+def _baseline(request: Request, arms: int) -> int | None:
+    told = request.query_params.get("baseline")
+    if told is None:
+        return None
+    if not told.isdecimal() or int(told) >= arms:
+        raise ValidationError({"baseline": [f"{told[:20]!r} is no arm; they are counted from 0 to {arms - 1}"]})
+    return int(told)

@@ -1,0 +1,191 @@
+"""A comparison is asked for, made of runs that are there, or stopped."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.http import Http404
+
+from apps.accounts import audit
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
+from apps.benchmarks.control import comparison_rows, runs
+from apps.benchmarks.control.comparison_rows import State, is_measured
+from apps.benchmarks.control.runs import RunRefused
+from apps.benchmarks.domain import comparison_plan, run_wish
+from apps.benchmarks.domain.comparison_plan import PlanRefused
+from apps.benchmarks.domain.run_wish import Wish, WishRefused
+from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun, ComparisonRun
+from apps.benchmarks.queries import targets
+from apps.clusters.control import writes
+from apps.clusters.models import Cluster
+
+MOST_QUEUED = 1000
+MOST_PICKED = 200
+
+
+def request(
+    *,
+    caller: Caller,
+    cluster: Cluster,
+    arms: Sequence[Mapping[str, Any]],
+    repetitions: int,
+    baseline: int = 0,
+    name: str = "",
+    over: str = "",
+    margin_percent: float = 5.0,
+) -> BenchmarkComparison:
+    """Queue every run of it. arms: what each is asked to be, as a run, with label and x where wanted.
+
+    over: what a sweep varies: clients, pgpools, parameters.NAME, or x for what each arm names itself.
+    Raises PlanRefused, WishRefused (field: arms.N.…), RunRefused, or writes.NotAllowed; nothing is stored then.
+    """
+    caller.require(Role.OPERATOR)
+    access = runs.access_of(cluster)
+    writes.refuse_unless_allowed(cluster)
+    labels = comparison_plan.labelled(arms)
+    comparison_plan.refuse_too_many(len(arms), repetitions)
+    comparison_plan.refuse_margin(margin_percent)
+    _refuse_unknown_baseline(baseline, len(arms))
+    offered, limits = targets.offered(cluster), targets.limits_of(cluster, access)
+    wishes = [_wish(position, arm, offered=offered, limits=limits) for position, arm in enumerate(arms)]
+    xs = [comparison_plan.place(over, position, arm, wishes[position]) for position, arm in enumerate(arms)]
+    comparison_plan.refuse_twice(over, xs)
+    if BenchmarkRun.objects.filter(cluster=cluster, state=BenchmarkRun.State.QUEUED).count() >= MOST_QUEUED:
+        raise RunRefused(f"{MOST_QUEUED} runs of {cluster.name} are queued already. Wait for some, or stop them.")
+    with transaction.atomic():
+        comparison = BenchmarkComparison.objects.create(
+            cluster=cluster,
+            name=name.strip() or f"{len(arms)} arms: {', '.join(labels)}"[:200],
+            arms=[
+                comparison_rows.arm_of(wanted, label=label, x=x)
+                for wanted, label, x in zip(wishes, labels, xs, strict=True)
+            ],
+            baseline=baseline,
+            repetitions=repetitions,
+            over=over,
+            margin_percent=margin_percent,
+            order_seed=secrets.randbits(62),
+            requested_by=caller.user,
+            requested_by_name=caller.user.shown_name,
+        )
+        blocks = range(comparison_plan.FIRST_BLOCK, repetitions + 1)
+        comparison_rows.queue_blocks(
+            comparison, wishes, blocks, queue=access.queue, by=caller.user, by_name=caller.user.shown_name
+        )
+        _record(caller, comparison, "requested", {"arms": labels, "repetitions": repetitions})
+        comparison_rows.announce(comparison)
+    return comparison
+
+
+def of_runs(*, caller: Caller, run_ids: Sequence[int], baseline: int = 0, name: str = "") -> BenchmarkComparison:
+    """One of runs that are there: those that were asked to be the same make one arm. Raises PlanRefused."""
+    caller.require(Role.OPERATOR)
+    picked = _picked(caller, run_ids)
+    groups: dict[str, list[BenchmarkRun]] = {}
+    for run in picked:
+        groups.setdefault(repr(_asked(run)), []).append(run)
+    arms = [_asked(group[0]) for group in groups.values()]
+    if len(arms) < comparison_plan.FEWEST_ARMS:
+        raise PlanRefused(
+            "runs", [run.pk for run in picked], "were all asked to be the same: there is nothing to compare"
+        )
+    labels = comparison_plan.labelled(arms)
+    _refuse_unknown_baseline(baseline, len(arms))
+    with transaction.atomic():
+        comparison = BenchmarkComparison.objects.create(
+            cluster=picked[0].cluster,
+            name=name.strip() or f"Runs picked: {', '.join(labels)}"[:200],
+            arms=[{**arm, "label": label, "x": None} for arm, label in zip(arms, labels, strict=True)],
+            baseline=baseline,
+            repetitions=0,
+            order_seed=0,
+            state=State.DONE,
+            requested_by=caller.user,
+            requested_by_name=caller.user.shown_name,
+        )
+        ComparisonRun.objects.bulk_create(
+            ComparisonRun(comparison=comparison, run=run, arm=arm, block=block)
+            for arm, group in enumerate(groups.values())
+            for block, run in enumerate(group, start=1)
+        )
+        _record(caller, comparison, "picked", {"arms": labels, "runs": [run.pk for run in picked]})
+    return comparison
+
+
+def stop(*, caller: Caller, comparison: BenchmarkComparison, now: datetime) -> BenchmarkComparison:
+    """What was measured until then stays. Raises RunRefused."""
+    caller.require(Role.OPERATOR)
+    with transaction.atomic():
+        current = (
+            BenchmarkComparison.objects.select_for_update(of=("self",))
+            .select_related("cluster")
+            .filter(pk=comparison.pk)
+            .first()
+        )
+        if current is None:
+            raise Http404(f"Comparison {comparison.pk} was removed with its cluster.")
+        if current.state != State.UNDER_WAY:
+            raise RunRefused(f"Comparison #{current.pk} is {current.get_state_display()}: there is nothing to stop.")
+        comparison_rows.end_by_hand(current, reason=f"stopped by {caller.user.shown_name}", now=now)
+        _record(caller, current, "stopped", {"state": current.state})
+    return current
+
+
+def _wish(position: int, arm: Mapping[str, Any], **held_against: Any) -> Wish:
+    asked = {key: value for key, value in arm.items() if key not in {"label", "x"}}
+    try:
+        return run_wish.wish(**asked, **held_against)
+    except WishRefused as error:
+        raise WishRefused(f"arms.{position}.{error.field}", error.value, error.expected) from error
+
+
+def _refuse_unknown_baseline(baseline: int, arms: int) -> None:
+    if not 0 <= baseline < arms:
+        raise PlanRefused("baseline", baseline, f"is no arm; they are counted from 0 to {arms - 1}")
+
+
+def _picked(caller: Caller, run_ids: Sequence[int]) -> list[BenchmarkRun]:
+    if not 2 <= len(run_ids) <= MOST_PICKED:
+        raise PlanRefused("runs", len(run_ids), f"runs; pick 2 to {MOST_PICKED}")
+    found = BenchmarkRun.objects.select_related("cluster").filter(cluster__organisation=caller.organisation)
+    by_id = found.in_bulk(run_ids)
+    for run_id in run_ids:
+        if run_id not in by_id:
+            raise PlanRefused("runs", run_id, f"is no run of {caller.organisation.name}")
+        if not is_measured(by_id[run_id]):
+            state = by_id[run_id].get_state_display()
+            raise PlanRefused("runs", run_id, f"is {state}: it has no figure of its whole time")
+    picked = [by_id[run_id] for run_id in dict.fromkeys(run_ids)]
+    for run in picked:
+        if run.cluster_id != picked[0].cluster_id:
+            expected = f"was run on {run.cluster.name}, and #{picked[0].pk} on {picked[0].cluster.name}"
+            raise PlanRefused("runs", run.pk, f"{expected}; pick runs of one cluster")
+    return picked
+
+
+def _asked(run: BenchmarkRun) -> dict[str, Any]:
+    return {
+        "workload": run.workload,
+        "topology": run.topology,
+        "clients": run.clients,
+        "threads": run.threads,
+        "duration_s": run.duration_s,
+        "warm_up_s": run.warm_up_s,
+        "parameters": run.parameters,
+    }
+
+
+def _record(caller: Caller, comparison: BenchmarkComparison, what: str, after: dict[str, object]) -> None:
+    audit.record(
+        caller=caller,
+        action=f"benchmarks.comparison.{what}",
+        target_type="benchmark_comparison",
+        target_id=comparison.pk,
+        target_name=str(comparison.cluster),
+        after=after,
+    )

@@ -1,0 +1,70 @@
+"""A comparison of several arms in words: one sentence above all, and one of each arm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from apps.benchmarks.domain.arms import TPS, Compared
+from apps.benchmarks.domain.comparison import Comparison
+from apps.benchmarks.domain.comparison_words import signed, unsigned
+from apps.benchmarks.domain.verdicts import Verdict
+
+
+def headline(labels: Sequence[str], arms: Sequence[Compared], *, baseline: int) -> str:
+    """About the rate. "" while no arm can be compared."""
+    found = [(label, arm.against[TPS.key]) for label, arm in zip(labels, arms, strict=True) if TPS.key in arm.against]
+    if not found:
+        return ""
+    base = labels[baseline]
+    faster = sorted(_with(found, Verdict.FASTER), key=lambda each: -each[1].difference_percent)
+    slower = sorted(_with(found, Verdict.SLOWER), key=lambda each: each[1].difference_percent)
+    said = []
+    if faster:
+        label, best = faster[0]
+        said.append(f"{label} beats {base} by {unsigned(best.difference_percent, up=False)} tps")
+    if slower:
+        label, worst = slower[0]
+        loses = f"loses {unsigned(-worst.difference_percent, up=False)} tps"
+        said.append(f"{label} {loses}" if faster else f"{label} {loses} against {base}")
+    if alike := [label for label, _ in _with(found, Verdict.NO_DIFFERENCE)]:
+        largest = max(_largest(each) for _, each in _with(found, Verdict.NO_DIFFERENCE))
+        differs = "differ" if len(alike) > 1 else "differs"
+        said.append(
+            f"{_listed(alike)} {differs} by no more than {unsigned(largest)}" + ("" if said else f" from {base}")
+        )
+    if unsure := [label for label, _ in _with(found, Verdict.INCONCLUSIVE)]:
+        said.append(f"these runs do not tell {_listed(unsure)} from {base}")
+    text = "; ".join(said)
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _with(found: Sequence[tuple[str, Comparison]], verdict: Verdict) -> list[tuple[str, Comparison]]:
+    return [each for each in found if each[1].verdict is verdict]
+
+
+def of_arm(label: str, base: str, found: Comparison) -> str:
+    """The verdict on its rate."""
+    interval = f"95 % interval {signed(found.low)} to {signed(found.high)}"
+    change = f"{signed(found.difference_percent)} tps, {interval}"
+    if found.verdict in {Verdict.FASTER, Verdict.SLOWER}:
+        return f"{label} is {found.verdict} than {base}: {change}."
+    if found.verdict is Verdict.NO_DIFFERENCE:
+        return f"No difference larger than {unsigned(_largest(found))}: {change}."
+    more = f"{change}. A difference of {unsigned(found.smallest_detectable_percent)} would have shown in 4 of 5 cases."
+    return f"Open: {more}{_outlook(found)}"
+
+
+def _outlook(found: Comparison) -> str:
+    if found.more_runs is None:
+        return ""
+    minutes = "" if found.more_minutes is None else f", {math.ceil(found.more_minutes):,} min of both,"
+    return f" About {found.more_runs:,} more runs of each{minutes} would settle it."
+
+
+def _largest(found: Comparison) -> float:
+    return max(abs(found.low), abs(found.high))
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return labels[0] if len(labels) == 1 else f"{', '.join(labels[:-1])} and {labels[-1]}"

@@ -1,0 +1,312 @@
+"""Comparisons of an organisation: the list, and one with all that its runs allow to be said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from statistics import median
+from typing import Any, TypedDict
+
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404
+
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
+from apps.benchmarks.control.comparison_rows import is_measured, whole_blocks
+from apps.benchmarks.domain import run_metrics
+from apps.benchmarks.domain.comparison_plan import FIRST_BLOCK, Arm
+from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun, ComparisonRun
+from apps.clusters.models import Cluster
+
+
+class ComparisonSummary(TypedDict):
+    """runs_done, runs_whole: how far it is. repetitions: blocks that count, besides the first; 0: runs were picked."""
+
+    id: int
+    cluster: str
+    cluster_name: str
+    name: str
+    state: str
+    reason: str
+    arms: list[str]
+    baseline: int
+    repetitions: int
+    over: str
+    runs_done: int
+    runs_whole: int
+    is_active: bool
+    can_stop: bool
+    requested_by: str
+    created_at: datetime
+    finished_at: datetime | None
+
+
+class SpreadAnswer(TypedDict):
+    """The typical run and its 95 % interval; ends null for a single run."""
+
+    runs: int
+    middle: float
+    low: float | None
+    high: float | None
+
+
+class DifferenceAnswer(TypedDict):
+    """Against the baseline: percents of it, the same in its unit, and what may be said of it."""
+
+    difference_percent: float
+    low: float
+    high: float
+    difference: float
+    difference_low: float
+    difference_high: float
+    baseline_median: float
+    candidate_median: float
+    smallest_detectable_percent: float
+    is_paired: bool
+    method: str
+    verdict: str
+    more_runs: int | None
+    more_minutes: float | None
+    sentence: str
+
+
+class CellAnswer(TypedDict):
+    text: str
+    latency_ms: float
+    change_percent: float | None
+    is_sure: bool
+
+
+class PlacedRun(TypedDict):
+    """block 0 is shown and does not count. counts: whether its figure is in the arm's."""
+
+    id: int
+    block: int
+    state: str
+    tps: float | None
+    p95_ms: float | None
+    counts: bool
+    error: str
+
+
+class ArmAnswer(TypedDict):
+    """figures, against_baseline: by metric, as tps, tps_with_connecting, mean_ms, p50_ms, p95_ms, p99_ms."""
+
+    position: int
+    label: str
+    workload: str
+    topology: str
+    clients: int
+    threads: int | None
+    duration_s: int
+    warm_up_s: int
+    parameters: dict[str, Any]
+    x: float | None
+    is_baseline: bool
+    figures: dict[str, SpreadAnswer]
+    against_baseline: dict[str, DifferenceAnswer]
+    statements: list[CellAnswer]
+    sentence: str
+    runs: list[PlacedRun]
+
+
+class PointAnswer(TypedDict):
+    x: float
+    tps: float
+    low: float | None
+    high: float | None
+
+
+class DoublingAnswer(TypedDict):
+    percent: float
+    low: float
+    high: float
+
+
+class SweepAnswer(TypedDict):
+    """rivals: places that the runs do not tell from the best. doubling: what twice as much brings, in percent."""
+
+    points: list[PointAnswer]
+    best_x: float
+    rivals: list[float]
+    is_bracketed: bool
+    doubling: DoublingAnswer | None
+    sentence: str
+
+
+class ComparisonDetail(ComparisonSummary):
+    """sentence: the verdict on the rate. shown_baseline: the arm that differences are against here.
+
+    eta_s: seconds until it is done, at the pace of the runs until now; null while none is done, or when it is over.
+    """
+
+    sentence: str
+    shown_baseline: int
+    margin_percent: float
+    blocks_whole: int
+    extra_blocks: int
+    eta_s: float | None
+    arms_compared: list[ArmAnswer]
+    sweep: SweepAnswer | None
+    findings: list[RunFinding]
+
+
+def comparisons_of(*, caller: Caller, cluster: Cluster | None = None) -> QuerySet[BenchmarkComparison]:
+    """Latest first."""
+    found = BenchmarkComparison.objects.select_related("cluster").filter(cluster__organisation=caller.organisation)
+    over = ~Q(members__run__state__in=BenchmarkRun.ACTIVE)
+    found = found.annotate(runs_whole=Count("members"), runs_done=Count("members", filter=over))
+    return (found if cluster is None else found.filter(cluster=cluster)).order_by("-pk")
+
+
+def comparison_of(*, caller: Caller, pk: int) -> BenchmarkComparison:
+    found = comparisons_of(caller=caller).filter(pk=pk).first()
+    if found is None:
+        raise Http404(f"{caller.organisation.name} has no comparison {pk}.")
+    return found
+
+
+def summary_answer(*, comparison: BenchmarkComparison, caller: Caller) -> ComparisonSummary:
+    """Of a row of comparisons_of."""
+    is_active = comparison.state == BenchmarkComparison.State.UNDER_WAY
+    return {
+        "id": comparison.pk,
+        "cluster": comparison.cluster.slug,
+        "cluster_name": comparison.cluster.name,
+        "name": comparison.name,
+        "state": comparison.state,
+        "reason": comparison.reason,
+        "arms": [arm["label"] for arm in comparison.arms],
+        "baseline": comparison.baseline,
+        "repetitions": comparison.repetitions,
+        "over": comparison.over,
+        "runs_done": comparison.runs_done,  # type: ignore[attr-defined]  # annotated by comparisons_of
+        "runs_whole": comparison.runs_whole,  # type: ignore[attr-defined]
+        "is_active": is_active,
+        "can_stop": is_active and caller.may(Role.OPERATOR),
+        "requested_by": comparison.requested_by_name,
+        "created_at": comparison.created_at,
+        "finished_at": comparison.finished_at,
+    }
+
+
+def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: int | None = None) -> ComparisonDetail:
+    """baseline: another arm than its own to compare with; one that there is."""
+    # scipy takes half a second and 40 MB, which no other request should pay for.
+    from apps.benchmarks.domain import arms_words
+    from apps.benchmarks.domain.arms import TPS, Measured, side_by_side
+    from apps.benchmarks.domain.sweep import sweep
+
+    shown = comparison.baseline if baseline is None else baseline
+    members = list(comparison.members.select_related("run").order_by("block", "run_id"))
+    arms: list[Arm] = comparison.arms
+    run_s = typical_run_s([one.run for one in members])
+    measured = [
+        [
+            Measured(one.block, run_metrics.figures(one.run.result), run_metrics.statements(one.run.result))
+            for one in members
+            if one.arm == position and _counts(one)
+        ]
+        for position in range(len(arms))
+    ]
+    compared = side_by_side(
+        measured, baseline=shown, are_blocks=comparison.repetitions > 0, margin_percent=comparison.margin_percent,
+        run_s=run_s,
+    )  # fmt: skip
+    labels = [arm["label"] for arm in arms]
+    xs = [arm["x"] for arm in arms]
+    curve = None
+    if comparison.over and all(x is not None for x in xs):
+        curve = sweep([x or 0.0 for x in xs], measured, compared, over=comparison.over)
+    left = [one.run for one in members if one.run.state in BenchmarkRun.ACTIVE]
+    answers: list[ArmAnswer] = []
+    for position, (arm, found) in enumerate(zip(arms, compared, strict=True)):
+        rate = found.against.get(TPS.key)
+        answers.append(
+            {
+                "position": position,
+                **arm,
+                "is_baseline": position == shown,
+                "figures": {key: _spread(spread) for key, spread in found.spreads.items()},
+                "against_baseline": {key: _difference(each) for key, each in found.against.items()},
+                "statements": [_cell(cell) for cell in found.statements],
+                "sentence": arms_words.of_arm(labels[position], labels[shown], rate) if rate else "",
+                "runs": [_placed(one) for one in members if one.arm == position],
+            }
+        )
+    return {
+        **summary_answer(comparison=comparison, caller=caller),
+        "sentence": arms_words.headline(labels, compared, baseline=shown),
+        "shown_baseline": shown,
+        "margin_percent": comparison.margin_percent,
+        "blocks_whole": len(whole_blocks(members, arms=len(arms))),
+        "extra_blocks": comparison.extra_blocks,
+        "eta_s": None if run_s is None or not left else _left_s(left, run_s),
+        "arms_compared": answers,
+        "sweep": None if curve is None else _sweep(curve),
+        "findings": _findings([one.run for one in members if _counts(one)]),
+    }
+
+
+def typical_run_s(runs: Sequence[BenchmarkRun]) -> float | None:
+    """From its beginning to its end, its data and its warm-up included; seconds."""
+    took = [
+        (run.finished_at - run.started_at).total_seconds()
+        for run in runs
+        if run.finished_at is not None and run.started_at is not None and is_measured(run)
+    ]
+    return median(took) if took else None
+
+
+def _left_s(left: Sequence[BenchmarkRun], run_s: float) -> float:
+    return len(left) * run_s
+
+
+def _counts(one: ComparisonRun) -> bool:
+    return one.block != FIRST_BLOCK and is_measured(one.run)
+
+
+def _spread(found: Any) -> SpreadAnswer:
+    return {"runs": found.runs, "middle": found.middle, "low": found.low, "high": found.high}
+
+
+def _difference(found: Any) -> DifferenceAnswer:
+    told: DifferenceAnswer = asdict(found)  # type: ignore[assignment]
+    return told
+
+
+def _cell(found: Any) -> CellAnswer:
+    told: CellAnswer = asdict(found)  # type: ignore[assignment]
+    return told
+
+
+def _sweep(found: Any) -> SweepAnswer:
+    told: SweepAnswer = asdict(found)  # type: ignore[assignment]
+    return told
+
+
+def _placed(one: ComparisonRun) -> PlacedRun:
+    return {
+        "id": one.run_id,
+        "block": one.block,
+        "state": one.run.state,
+        "tps": one.run.tps,
+        "p95_ms": (one.run.result.get("latency_ms") or {}).get("p95"),
+        "counts": _counts(one),
+        "error": one.run.error or one.run.stop_reason,
+    }
+
+
+def _findings(runs: Sequence[BenchmarkRun]) -> list[RunFinding]:
+    """Each thing that is wrong with a run that counts, once, with how many it is true of."""
+    found: dict[str, list[RunFinding]] = {}
+    for run in runs:
+        for one in run.findings:
+            if not one["ok"]:
+                found.setdefault(one["check"], []).append(one)
+    return [
+        {"check": check, "ok": False, "sentence": f"{len(each)} of {len(runs)} runs: {each[0]['sentence']}"}
+        for check, each in found.items()
+    ]
