@@ -31,6 +31,8 @@ export function figure(value: number | null, unit: string): string {
   if (value === null || !Number.isFinite(value)) return NOTHING;
   if (isShare(unit)) return `${plainNumber(value * 100, 1)}${SPACE}%`;
   if (isBytes(unit)) return byteCount(value);
+  // Two runs of more than 100 differ by more than their decimals.
+  if (unit === "tps") return `${plainNumber(value, Math.abs(value) < 99.995 ? 2 : 0)}${SPACE}${unit}`;
   const size = Math.abs(value);
   // A rate above 10 needs no decimals: between two polls it moves by more.
   const isWhole = size >= 100 || Number.isInteger(value) || (size >= 9.995 && unit.endsWith("/s"));

@@ -48,6 +48,25 @@ export interface ChartEvent {
   readonly text: string;
 }
 
+/** A second of a benchmark run, or a stretch of `step_s` seconds that ends at at_s; the mean and its interval until then. */
+export interface CoursePoint {
+  readonly at_s: number;
+  readonly tps: number;
+  readonly latency_ms: number | null;
+  readonly mean_tps: number;
+  readonly low_tps: number | null;
+  readonly high_tps: number | null;
+}
+
+export interface CourseAnswer {
+  readonly run: number;
+  readonly state: string;
+  readonly is_active: boolean;
+  readonly duration_s: number;
+  readonly step_s: number;
+  readonly points: readonly CoursePoint[];
+}
+
 export function isPoints(message: LiveMessage): message is PointsMessage {
   return "points" in message;
 }
@@ -67,4 +86,8 @@ export function readMessage(text: string): LiveMessage | null {
 
 export function isSeriesAnswer(value: unknown): value is SeriesAnswer {
   return typeof value === "object" && value !== null && Array.isArray((value as { series?: unknown }).series);
+}
+
+export function isCourseAnswer(value: unknown): value is CourseAnswer {
+  return typeof value === "object" && value !== null && Array.isArray((value as { points?: unknown }).points);
 }

@@ -50,7 +50,7 @@ def test_one_that_waits_says_how_many_go_first_and_one_that_measures_what_it_has
 
     assert "Queued, 1 before it" in told
     assert "Queued, 2 before it" in told
-    assert "105 tps so far: 2 of 1 min are measured." in told
+    assert "105 tps so far: 2 s of 1 min are measured." in told
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from apps.benchmarks.domain.workload_parameters import ParameterDescribed
 from apps.benchmarks.domain.workloads import WORKLOADS
 from apps.benchmarks.models import BenchmarkAccess
 from apps.benchmarks.queries import targets
+from apps.benchmarks.queries.run_course import CourseAnswer, course_answer
 from apps.benchmarks.queries.runs import (
     RunAnswer,
     RunDetailAnswer,
@@ -138,6 +139,13 @@ class RunView(APIView):
         """One run: its figures, its seconds, what its programs printed, and what it was measured under."""
         caller = caller_of(request)
         return Response(run_detail_answer(run=run_of(caller=caller, pk=pk), caller=caller))
+
+
+class CourseView(APIView):
+    @extend_schema(operation_id="benchmarks_runs_course", responses=shapes.answer(CourseAnswer, 404))
+    def get(self, request: Request, pk: int) -> Response:
+        """What it measured second by second, with the running mean and its interval; also while it goes on."""
+        return Response(course_answer(run=run_of(caller=caller_of(request), pk=pk)))
 
 
 class StopRunView(APIView):

@@ -7,6 +7,7 @@ from apps.benchmarks.api import calculators, comparisons, runs
 urlpatterns = [
     path("benchmarks/runs/", runs.RunsView.as_view(), name="api-runs"),
     path("benchmarks/runs/<int:pk>/", runs.RunView.as_view(), name="api-run"),
+    path("benchmarks/runs/<int:pk>/course/", runs.CourseView.as_view(), name="api-run-course"),
     path("benchmarks/runs/<int:pk>/stop/", runs.StopRunView.as_view(), name="api-run-stop"),
     path("benchmarks/comparisons/", comparisons.ComparisonsView.as_view(), name="api-comparisons"),
     path("benchmarks/comparisons/<int:pk>/", comparisons.ComparisonView.as_view(), name="api-comparison"),

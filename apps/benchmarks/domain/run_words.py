@@ -46,7 +46,7 @@ def _under_way(run: RunFacts) -> str:
         return f"Prepares: {run.phase or 'begins'}. Nothing is measured yet."
     if run.tps_so_far is None or run.measured_s is None:
         return f"Measures for {seconds(run.duration_s)}; its first second is not over."
-    return f"{tps_words(run.tps_so_far)} so far: {run.measured_s:.0f} of {seconds(run.duration_s)} are measured."
+    return f"{tps_words(run.tps_so_far)} so far: {seconds(run.measured_s)} of {seconds(run.duration_s)} are measured."
 
 
 def _queued(run: RunFacts) -> str:
@@ -78,7 +78,7 @@ def _ended_early(run: RunFacts) -> str:
     if run.tps_so_far is None or run.measured_s is None:
         return f"It {what} before anything was measured."
     rate = f"{tps_words(run.tps_so_far)} until then, which is no result of the whole"
-    return f"It {what} after {run.measured_s:.0f} of {seconds(run.duration_s)}: {rate}."
+    return f"It {what} after {seconds(run.measured_s)} of {seconds(run.duration_s)}: {rate}."
 
 
 def topology_words(key: str) -> str:

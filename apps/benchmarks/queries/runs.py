@@ -11,6 +11,7 @@ from django.http import Http404
 
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
+from apps.benchmarks.domain.connecting import tps_with_connecting
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_result import Latency, ScriptFigure, StatementFigure
 from apps.benchmarks.domain.run_words import RunFacts, sentence
@@ -26,6 +27,7 @@ MOST_SHOWN = 20_000
 class RunAnswer(TypedDict):
     """tps: without the time to connect; null before it is measured. latency_ms: percentiles of single transactions.
 
+    tps_with_connecting: worked out from connect_ms, the time until all clients were connected.
     runs_before: how many of its cluster go first, while it is queued. tps_by_server: where clients were spread.
     is_partial: ended before its time. phase: what is done now, or what it waits for. own: by server, figures that only
     this kind of load has. sentence: the run in plain words. measured_s, tps_so_far: of the seconds measured until now,
@@ -62,6 +64,8 @@ class RunAnswer(TypedDict):
     measured_s: float | None
     tps_so_far: float | None
     tps: float | None
+    tps_with_connecting: float | None
+    connect_ms: float | None
     tps_by_server: dict[str, float]
     latency_ms: Latency
     transactions: int | None
@@ -158,6 +162,10 @@ def _answer(run: BenchmarkRun, caller: Caller, progress: Progress) -> RunAnswer:
         "measured_s": measured.seconds if measured else None,
         "tps_so_far": measured.tps if measured else None,
         "tps": run.tps,
+        "tps_with_connecting": tps_with_connecting(
+            tps=run.tps, transactions=result.get("transactions"), connect_ms=result.get("connect_ms")
+        ),
+        "connect_ms": result.get("connect_ms"),
         "tps_by_server": result.get("tps_by_server", {}),
         "latency_ms": result.get("latency_ms", NO_LATENCY),
         "transactions": result.get("transactions"),
@@ -205,14 +213,19 @@ def run_detail_answer(*, run: BenchmarkRun, caller: Caller) -> RunDetailAnswer:
             }
             for one in samples
         ],
-        "outputs": [
-            {
-                "name": one.name,
-                "attempt": one.attempt,
-                "command": one.command,
-                "output": one.output[-MOST_SHOWN:],
-                "exit_code": one.exit_code,
-            }
-            for one in run.outputs.order_by("pk")
-        ],
+        "outputs": outputs_of(run),
     }
+
+
+def outputs_of(run: BenchmarkRun) -> list[OutputAnswer]:
+    """In the order in which the programs ended; of every attempt."""
+    return [
+        {
+            "name": one.name,
+            "attempt": one.attempt,
+            "command": one.command,
+            "output": one.output[-MOST_SHOWN:],
+            "exit_code": one.exit_code,
+        }
+        for one in run.outputs.order_by("pk")
+    ]

@@ -23,7 +23,7 @@ RATE = "1,234 tps through pgpool-1 with"
         (replace(QUEUED, phase="attempt 1 ended; it is begun anew"), "Waits: attempt 1 ended; it is begun anew."),
         (replace(QUEUED, state="preparing", phase="warms up"), "Prepares: warms up. Nothing is measured yet."),
         (RUNNING, "Measures for 1 min; its first second is not over."),
-        (replace(RUNNING, tps_so_far=88.456, measured_s=34), "88.46 tps so far: 34 of 1 min are measured."),
+        (replace(RUNNING, tps_so_far=88.456, measured_s=34), "88.46 tps so far: 34 s of 1 min are measured."),
         (replace(RUNNING, is_stop_requested=True), "It is being stopped; what was measured is kept."),
         (DONE, f"{RATE} 20 clients: half of the transactions took at most 1.20 ms, one in 100 at least 9.81 ms."),
         (
@@ -34,7 +34,7 @@ RATE = "1,234 tps through pgpool-1 with"
         (replace(QUEUED, state="failed"), "It failed before anything was measured."),
         (
             replace(QUEUED, state="stopped", tps_so_far=100.0, measured_s=12),
-            "It was stopped after 12 of 1 min: 100 tps until then, which is no result of the whole.",
+            "It was stopped after 12 s of 1 min: 100 tps until then, which is no result of the whole.",
         ),
     ],
 )

@@ -1,0 +1,67 @@
+"""What the page of one run shows beside the answer of REST."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypedDict
+
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
+from apps.benchmarks.domain import environment_words, run_steps
+from apps.benchmarks.models import BenchmarkRun
+from apps.benchmarks.queries.run_course import CoursePoint, course_answer
+from apps.benchmarks.queries.runs import OutputAnswer, RunAnswer, outputs_of, run_answer
+from apps.clusters.queries.weight_words import backend_names
+
+# Of the seconds that are told as they come.
+LATEST = 8
+
+
+class RunPage(TypedDict):
+    """latest: the newest seconds, newest first. points: how many there are. mean: the newest running mean."""
+
+    run: RunAnswer
+    steps: list[run_steps.Step]
+    ends_at: datetime | None
+    points: int
+    latest: list[CoursePoint]
+    mean: CoursePoint | None
+    step_s: int
+    facts: list[tuple[str, str]]
+    machines: list[environment_words.Machine]
+    reads: list[environment_words.Reads]
+    written_bytes: int | None
+    hit_ratio: float | None
+    outputs: list[OutputAnswer]
+    may_operate: bool
+
+
+def run_page(*, run: BenchmarkRun, caller: Caller) -> RunPage:
+    answer, course = run_answer(run=run, caller=caller), course_answer(run=run)
+    points, environment = course["points"], run.environment
+    has_begun = run.state == BenchmarkRun.State.RUNNING
+    return {
+        "run": answer,
+        "steps": run_steps.steps(
+            state=run.state,
+            phase=run.phase,
+            duration_s=run.duration_s,
+            warm_up_s=run.warm_up_s,
+            measured_s=answer["measured_s"],
+            has_begun=has_begun,
+        )
+        if answer["is_active"]
+        else [],
+        "ends_at": run_steps.ends_at(measured_at=run.measured_at, duration_s=run.duration_s) if has_begun else None,
+        "points": len(points),
+        "latest": points[: -LATEST - 1 : -1],
+        "mean": points[-1] if points and points[-1]["low_tps"] is not None else None,
+        "step_s": course["step_s"],
+        "facts": environment_words.facts(environment),
+        "machines": environment_words.machines(environment),
+        "reads": environment_words.reads(environment, backend_names(cluster=run.cluster)),
+        "written_bytes": environment_words.written_bytes(environment),
+        "hit_ratio": environment_words.hit_ratio(environment),
+        "outputs": outputs_of(run),
+        "may_operate": caller.may(Role.OPERATOR),
+    }

@@ -1,0 +1,133 @@
+/** What Plotly is told to draw of a run: its seconds, and the mean of all until then. Pure, tested without a browser. */
+import type { Figure } from "./chart_figure";
+import { type ChartTheme, withAlpha } from "./chart_theme";
+import { axisTicks, withGaps } from "./traces";
+import { axisFigure } from "./values";
+import type { CourseAnswer, CoursePoint, Point } from "./wire";
+
+export type RunMetric = "tps" | "latency_ms";
+
+const TICK_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400] as const;
+
+export const UNITS: Readonly<Record<RunMetric, string>> = { tps: "tps", latency_ms: "ms" };
+
+/** Of one figure over time; a second in which the programs told nothing is a gap. */
+export function line(course: CourseAnswer, key: keyof CoursePoint): Point[] {
+  const points = course.points.map((point): Point => [point.at_s, point[key]]);
+  return withGaps(points, 1.5 * course.step_s);
+}
+
+/** The highest that the axis must hold: seconds only, so that a wide interval at the beginning does not squeeze them. */
+export function highest(course: CourseAnswer, metric: RunMetric): number {
+  return Math.max(0, ...course.points.map((point) => point[metric] ?? 0));
+}
+
+/** Finer than axisEnd: what hangs around one value shall not lie flat in the middle. */
+const ENDS = [1, 2, 3, 4, 5, 6, 8, 10] as const;
+
+/** An axis that holds the value, and never ends lower than it did. */
+export function roomFor(value: number, currentEnd: number): number {
+  if (!(value > currentEnd)) return currentEnd;
+  const power = 10 ** Math.floor(Math.log10(value));
+  return (ENDS.find((end) => end * power >= value) ?? 10) * power;
+}
+
+/** 0 → 0; 90 → 1 min 30 s; 7200 → 2 h */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  const parts: readonly (readonly [number, string])[] = [
+    [Math.floor(whole / 3600), "h"],
+    [Math.floor((whole % 3600) / 60), "min"],
+    [whole % 60, "s"],
+  ];
+  const said = parts.filter(([value]) => value > 0).map(([value, unit]) => `${value}\u00a0${unit}`);
+  return said.length === 0 ? "0" : said.join(" ");
+}
+
+/** Marks from 0 to the end, at most six steps. */
+export function timeTicks(endS: number): number[] {
+  const step = TICK_STEPS_S.find((candidate) => endS / candidate <= 6) ?? 86_400;
+  return Array.from({ length: Math.floor(endS / step) + 1 }, (_, index) => index * step);
+}
+
+export function runFigure(course: CourseAnswer, metric: RunMetric, axisEnd: number, theme: ChartTheme): Figure {
+  const seconds = drawn(line(course, metric), { color: theme["text-3"], width: 1.25 });
+  const data = metric === "tps" ? [...band(course, theme), seconds, mean(course, theme)] : [seconds];
+  return { data, layout: layoutOf(course, metric, axisEnd, theme) };
+}
+
+function drawn(points: readonly Point[], line: object): object {
+  const x = points.map(([atS]) => atS);
+  return { x, y: points.map(([, value]) => value), mode: "lines", connectgaps: false, line, hoverinfo: "none" };
+}
+
+function mean(course: CourseAnswer, theme: ChartTheme): object {
+  return drawn(line(course, "mean_tps"), { color: theme.accent, width: 2.25 });
+}
+
+/** The interval: along its upper end and back along the lower one. */
+function band(course: CourseAnswer, theme: ChartTheme): object[] {
+  const known = course.points.flatMap(({ at_s, low_tps, high_tps }) => (low_tps === null || high_tps === null ? [] : [{ at_s, low_tps, high_tps }]));
+  if (known.length < 2) return [];
+  const back = known.toReversed();
+  return [
+    {
+      x: [...known.map((point) => point.at_s), ...back.map((point) => point.at_s)],
+      y: [...known.map((point) => point.high_tps), ...back.map((point) => point.low_tps)],
+      mode: "lines",
+      line: { width: 0 },
+      fill: "toself",
+      fillcolor: withAlpha(theme.accent, 0.16),
+      hoverinfo: "skip",
+    },
+  ];
+}
+
+function layoutOf(course: CourseAnswer, metric: RunMetric, axisEnd: number, theme: ChartTheme): object {
+  const times = timeTicks(course.duration_s);
+  const ticks = axisTicks(axisEnd);
+  const axis = { fixedrange: true, zeroline: false, automargin: false };
+  return {
+    margin: { l: 52, r: 24, t: 16, b: 26, pad: 0 },
+    paper_bgcolor: theme.surface,
+    plot_bgcolor: theme.surface,
+    autosize: true,
+    showlegend: false,
+    font: { family: "Inter, system-ui, sans-serif", size: 11, color: theme["text-3"] },
+    hovermode: "x",
+    hoverdistance: 40,
+    spikedistance: -1,
+    dragmode: false,
+    separators: ".,",
+    uirevision: "keep",
+    xaxis: {
+      ...axis,
+      range: [0, course.duration_s],
+      tickvals: times,
+      ticktext: times.map(duration),
+      showgrid: false,
+      showline: true,
+      ticks: "outside",
+      ticklen: 4,
+      tickcolor: theme["line-strong"],
+      linecolor: theme["line-strong"],
+      showspikes: true,
+      spikemode: "across",
+      spikesnap: "cursor",
+      spikethickness: 1,
+      spikedash: "solid",
+      spikecolor: theme["text-3"],
+    },
+    yaxis: {
+      ...axis,
+      range: [0, axisEnd * 1.001],
+      tickvals: ticks,
+      ticktext: ticks.map((tick) => axisFigure(tick, UNITS[metric])),
+      showgrid: true,
+      gridcolor: theme.line,
+      gridwidth: 1,
+      showline: false,
+      ticks: "",
+    },
+  };
+}
