@@ -23,10 +23,18 @@ ACCOUNT = Account("app", "load me gently", "shop", "disable")
 PGPOOLS = tuple(Server(f"pgpool-{number}", "127.0.0.1", 9000 + number, is_pgpool=True) for number in (1, 2))
 
 
+SCRIPTS = [
+    {"name": "look", "sql": "\\set aid random(1, 100)\nSELECT :aid;\n", "weight": 3},
+    {"name": "change", "sql": "UPDATE t SET a = 1;", "weight": 1},
+]
+
+
 def wished(workload: str = "pgbench-select-only", **parameters: Any) -> Wish:
     """Five clients at two pgpools, for a minute."""
     chosen = WORKLOADS[workload]
     values = {name: one.default for name, one in chosen.parameters.items()} | parameters
+    if "scripts" in values:
+        values["scripts"] = values["scripts"] or SCRIPTS
     return Wish(chosen, Topology("pgpools", "all pgpools", PGPOOLS, takes_writes=True), 5, 4, 60, 0, values)
 
 
@@ -148,6 +156,8 @@ def test_what_a_program_of_lifeguard_left_is_read(tmp_path: Path) -> None:
 def test_no_driver_of_a_workload_puts_a_password_into_words(key: str, tmp_path: Path) -> None:
     wish = wished(key)
     driver = known.driver_of(wish.workload)
+    if "scale" in wish.parameters:
+        wish = wished(key, scale=1)
     commands = driver.preparation("program", wish, PGPOOLS[0], ACCOUNT)
     commands += driver.load("program", wish, ACCOUNT, duration_s=2, folder=tmp_path, is_measured=True)
 

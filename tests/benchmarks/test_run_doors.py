@@ -18,6 +18,8 @@ from tests.clusters.callers_at_doors import script
 pytestmark = pytest.mark.django_db
 
 Client = Callable[..., APIClient]
+SCRIPT = {"name": "look", "sql": "SELECT 1;"}
+WEIGHED = {"name": "pay", "sql": "\\set aid random(1, 10)\nSELECT :aid;", "weight": 3}
 
 
 def queued(cluster: Cluster, **changes: Any) -> BenchmarkRun:
@@ -63,7 +65,19 @@ def test_a_run_is_queued_behind_those_before_it(cluster: Cluster, api_client: Cl
         ({"parameters": {"throttle_per_s": "fast"}}, "parameters.throttle_per_s", "must be a whole number"),
         ({"parameters": {"reconnect": 1}}, "parameters.reconnect", "must be true or false"),
         ({"parameters": {"scale": None}}, "parameters.scale", "a whole number from 1 to 10000"),
-        ({"parameters": {"fillfactor": 90}}, "parameters.fillfactor", "known are scale"),
+        ({"parameters": {"protocol": "fast"}}, "parameters.protocol", "one of simple, extended, prepared"),
+        ({"workload": "pgbench-scripts"}, "parameters.scripts", "must be a list of 1 to 20 scripts"),
+        (
+            {"workload": "pgbench-scripts", "parameters": {"scripts": [{"name": "a", "sql": "SELECT 1;\n\\shell id"}]}},
+            "parameters.scripts.0.sql",
+            "in line 2 cannot be taken",
+        ),
+        (
+            {"workload": "pgbench-scripts", "topology": "standbys", "parameters": {"scripts": [SCRIPT]}},
+            "topology",
+            "takes no writes",
+        ),
+        ({"parameters": {"fillfactor": 90}}, "parameters.fillfactor", "known are scale, protocol"),
         ({"clint": 4}, "clint", "is no field here"),
     ],
 )
@@ -77,6 +91,19 @@ def test_what_cannot_be_run_is_refused_by_its_field(
     assert error["field"] == field
     assert words in error["reason"]
     assert not BenchmarkRun.objects.exists()
+
+
+def test_own_scripts_that_do_not_write_are_taken_by_standbys(cluster: Cluster, api_client: Client) -> None:
+    wish = asked(
+        workload="pgbench-scripts", topology="standbys", parameters={"scripts": [SCRIPT, WEIGHED], "writes": False}
+    )
+
+    answer = api_client("operator").post(RUNS, wish, format="json")
+
+    body = answer.json()
+    assert answer.status_code == 202, body
+    assert body["parameters"]["scripts"] == [{**SCRIPT, "weight": 1}, WEIGHED]
+    assert (body["parameters"]["writes"], body["parameters"]["scale"]) == (False, 0)
 
 
 def test_as_many_clients_as_the_children_of_each_pgpool_leave_are_taken(cluster: Cluster, api_client: Client) -> None:
@@ -181,7 +208,8 @@ def test_an_admin_allows_it_and_the_password_is_never_shown(cluster: Cluster, ap
     ]  # fmt: skip
     [scale, *_] = body["workloads"][0]["described"]
     assert (scale["name"], scale["kind"], scale["least"], scale["default"]) == ("scale", "whole_number", 1, 10)
-    assert {one["kind"] for one in body["workloads"][0]["described"]} == {"whole_number", "yes_no"}
+    kinds = {one["kind"] for workload in body["workloads"] for one in workload["described"]}
+    assert kinds == {"whole_number", "yes_no", "choice", "scripts"}
     assert BenchmarkAccess.objects.get().password == SECRET
     entry = AuditEntry.objects.get(action="benchmarks.access.change")
     assert SECRET not in f"{body} {entry.before} {entry.after}"

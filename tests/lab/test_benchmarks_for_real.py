@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.utils import timezone
+from psycopg import sql
 from rest_framework.test import APIClient
 
 from apps.benchmarks.control import run_engine
@@ -108,6 +109,50 @@ def test_writes_are_measured_through_a_pgpool_held_down_by_a_throttle_on_new_tab
     assert "littles_law" not in checks
     texts = [one["text"] for one in run.result["statements"]]
     assert any("UPDATE pgbench_accounts" in text for text in texts)
+
+
+def scripts(*texts: str, **parameters: Any) -> dict[str, Any]:
+    """A wish for own scripts, each named by its position and of a weight of it, at a pgpool."""
+    given = [{"name": str(number), "sql": text, "weight": number} for number, text in enumerate(texts, start=1)]
+    return {
+        "workload": "pgbench-scripts", "topology": "pgpool:pgpool-1", "parameters": {"scripts": given, **parameters}
+    }  # fmt: skip
+
+
+def test_own_scripts_are_told_apart_and_do_what_they_say(loadable: Lab) -> None:
+    operator = script("operator")
+    reading = "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;"
+    wish = scripts(reading, "SELECT 1; SELECT current_setting('default_transaction_read_only');", scale=1, writes=False)
+
+    run = carried_out(asked(operator, **wish))
+
+    assert (run.state, run.error) == ("done", "")
+    first, second = run.result["scripts"]
+    assert [len(first["statements"]), len(second["statements"])] == [2, 2]
+    assert first["transactions"] + second["transactions"] == run.result["transactions"]
+    assert 0 < second["latency_ms"]["p50"] <= second["latency_ms"]["p99"]
+    writing = carried_out(asked(operator, **scripts("DELETE FROM pgbench_history;", writes=False)))
+    assert writing.state == "failed"
+    assert "a workload that only reads" in writing.error
+
+
+def test_own_scripts_that_cannot_be_run_are_refused_before_anything_is_prepared(loadable: Lab) -> None:
+    operator = script("operator")
+
+    unread = carried_out(asked(operator, **scripts("SELECT 1;", "\\set x 1 +", scale=1)))
+    role = sql.Identifier(loadable.addresses["app"]["username"])
+    with loadable.backends.connect(loadable.backends.primary) as superuser:
+        superuser.execute(sql.SQL("GRANT pg_read_server_files TO {}").format(role))
+        try:
+            reaching = carried_out(asked(operator, **scripts("SELECT 1;", scale=1)))
+        finally:
+            superuser.execute(sql.SQL("REVOKE pg_read_server_files FROM {}").format(role))
+
+    assert (unread.state, unread.outputs.count()) == ("failed", 0)
+    assert "parameters.scripts.1.sql: " in unread.error
+    assert "Line 1 of script 2 cannot be read: syntax error" in unread.error
+    assert (reaching.state, reaching.outputs.count()) == ("failed", 0)
+    assert "may run programs on a server's host" in reaching.error
 
 
 def test_one_under_way_is_stopped_and_what_it_measured_is_kept(loadable: Lab, wait_until: Callable[..., None]) -> None:

@@ -110,6 +110,16 @@ _SIGNS = (
         "Compare the parameters of the run with the version of pgbench on this worker.",
     ),
     _sign(
+        r"cannot use pipeline mode with the simple query protocol",
+        Cause.OPTIONS, "The script uses \\startpipeline, which the simple protocol has not.",
+        "Choose the protocol extended or prepared.",
+    ),
+    _sign(
+        r"unsupported startup parameter:? (?:in options: )?(?P<name>\S+)",
+        Cause.OPTIONS, "The target takes no sessions with the startup parameter {name}.",
+        "Let it pass (PgBouncer: ignore_startup_parameters), or choose a run that needs none.",
+    ),
+    _sign(
         r"could not open (?:log)?file \"?(?P<name>[^\":]*)",
         Cause.FILE, "pgbench could not open the file {name}.",
         "See that the file exists and that the worker's account may read or write it.",
@@ -164,7 +174,8 @@ _SIGNS = (
     _sign(
         r"cannot execute [A-Z ]+ (?:in a read-only transaction|during recovery)",
         Cause.READ_ONLY, "The workload writes, and the target is a standby or reads only.",
-        "Choose a target that leads writes to the primary, or a workload that only reads.",
+        "Choose a target that leads writes to the primary, or a workload that only reads; of own scripts say that they "
+        "write.",
     ),
     _sign(
         r"due to conflict with recovery",

@@ -58,6 +58,10 @@ class Wish:
     note: str = ""
 
     @property
+    def writes(self) -> bool:
+        return bool(self.parameters.get(WRITES.name, self.workload.writes))
+
+    @property
     def throttle_per_s(self) -> int | None:
         """Of all clients together, in the unit of tps."""
         found: int | None = self.parameters.get(THROTTLE.name)
@@ -85,7 +89,7 @@ def wish(
     chosen = _workload(workload)
     target = _topology(topology, offered)
     found = _parameters(chosen, parameters or {})
-    if found.get(WRITES, chosen.writes) and not target.takes_writes:
+    if found.get(WRITES.name, chosen.writes) and not target.takes_writes:
         takers = ", ".join(one.key for one in offered if one.takes_writes)
         raise WishRefused("topology", topology, f"takes no writes, and {chosen.key} writes; choose one of: {takers}")
     _within("clients", clients, 1, limits.most_clients, "clients")

@@ -17,7 +17,10 @@ class ParameterRefused(ValueError):
 
 
 class ParameterDescribed(TypedDict):
-    """kind: whole_number, yes_no or scripts. least, most: of numbers. default: null where there is none."""
+    """kind: whole_number, yes_no, choice or scripts. least, most: of numbers, or of how many scripts there may be.
+
+    choices: of a choice. default: null where there is none.
+    """
 
     name: str
     kind: str
@@ -25,6 +28,7 @@ class ParameterDescribed(TypedDict):
     unit: str
     least: int | None
     most: int | None
+    choices: list[str] | None
     default: Any
 
 
@@ -65,7 +69,7 @@ class WholeNumber:
     def described(self) -> ParameterDescribed:
         return {
             "name": self.name, "kind": "whole_number", "label": self.label, "unit": self.unit, "least": self.least,
-            "most": self.most, "default": self.default,
+            "most": self.most, "choices": None, "default": self.default,
         }  # fmt: skip
 
 
@@ -83,5 +87,24 @@ class YesNo:
     def described(self) -> ParameterDescribed:
         return {
             "name": self.name, "kind": "yes_no", "label": self.label, "unit": "", "least": None, "most": None,
-            "default": self.default,
+            "choices": None, "default": self.default,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Choice:
+    name: str
+    label: str
+    choices: tuple[str, ...]
+    default: str
+
+    def read(self, value: object) -> str:
+        if not isinstance(value, str) or value not in self.choices:
+            raise ParameterRefused(self.name, value, f"must be one of {', '.join(self.choices)}")
+        return value
+
+    def described(self) -> ParameterDescribed:
+        return {
+            "name": self.name, "kind": "choice", "label": self.label, "unit": "", "least": None, "most": None,
+            "choices": list(self.choices), "default": self.default,
         }  # fmt: skip

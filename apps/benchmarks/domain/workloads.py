@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from apps.benchmarks.domain.workload_parameters import Parameter, WholeNumber, YesNo
+from apps.benchmarks.domain.pgbench_scripts import Scripts
+from apps.benchmarks.domain.workload_parameters import Choice, Parameter, WholeNumber, YesNo
 
 SCALE = WholeNumber("scale", "Scale: 100,000 accounts and about 15 MB each", least=1, most=10_000, default=10)
 # Taken by whatever can hold its rate down; findings know it by this name.
@@ -15,8 +16,15 @@ THROTTLE = WholeNumber(
 )  # fmt: skip
 RECONNECT = YesNo("reconnect", "A new session for each transaction (-C)")
 RESEED = YesNo("reseed", "Make the tables anew before the run")
-# Where a workload leaves it to the run whether it writes.
-WRITES = "writes"
+PROTOCOL = Choice("protocol", "How statements are sent (-M)", ("simple", "extended", "prepared"), default="simple")
+SCRIPTS = Scripts("scripts", "Scripts of SQL, each with its weight")
+# Of a workload that leaves it to the run whether it writes.
+WRITES = YesNo(
+    "writes", "Whether the scripts write; if not, sessions are read-only and standbys take them", default=True
+)
+OWN_SCALE = WholeNumber(
+    "scale", "Scale of the tables of pgbench; 0: the scripts use none", least=0, most=10_000, default=0
+)
 
 
 def _by_name(*parameters: Parameter) -> Mapping[str, Parameter]:
@@ -35,7 +43,9 @@ class Workload:
     driver: str
     mode: str
     writes: bool
-    parameters: Mapping[str, Parameter] = field(default_factory=lambda: _by_name(SCALE, RECONNECT, THROTTLE, RESEED))
+    parameters: Mapping[str, Parameter] = field(
+        default_factory=lambda: _by_name(SCALE, PROTOCOL, RECONNECT, THROTTLE, RESEED)
+    )
 
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -44,5 +54,13 @@ WORKLOADS: Mapping[str, Workload] = {
         Workload("pgbench-select-only", "pgbench, one SELECT by key (-S)", "pgbench", "select-only", writes=False),
         Workload("pgbench-tpcb-like", "pgbench, TPC-B-like (five statements)", "pgbench", "tpcb-like", writes=True),
         Workload("pgbench-simple-update", "pgbench, simple update (-N)", "pgbench", "simple-update", writes=True),
+        Workload(
+            "pgbench-scripts",
+            "pgbench, own scripts",
+            "pgbench-scripts",
+            "scripts",
+            writes=True,
+            parameters=_by_name(SCRIPTS, WRITES, OWN_SCALE, PROTOCOL, RECONNECT, THROTTLE, RESEED),
+        ),
     )
 }

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from apps.benchmarks.domain.workloads import Workload
 from apps.benchmarks.drivers.driver import Driver
 from apps.benchmarks.drivers.pgbench import Pgbench
+from apps.benchmarks.drivers.pgbench_scripts import PgbenchScripts
 
-DRIVERS: Mapping[str, Driver] = {"pgbench": Pgbench()}
+DRIVERS: Mapping[str, Driver] = {"pgbench": Pgbench(), "pgbench-scripts": PgbenchScripts()}
 
 
 def driver_of(workload: Workload) -> Driver:

@@ -80,7 +80,7 @@ class Pgbench:
         ):
             threads = max(1, min(clients, wish.threads // len(servers)))
             words = [
-                program, *_place(server, account), "--no-vacuum", f"--builtin={wish.workload.mode}",
+                program, *_place(server, account), *self._chosen(wish, folder),
                 f"--client={clients}", f"--jobs={threads}", f"--time={duration_s}",
             ]  # fmt: skip
             words += _pace(wish, clients)
@@ -88,8 +88,15 @@ class Pgbench:
                 words += ["--progress=1", "--report-per-command", "--log", f"--log-prefix={LOG_PREFIX}"]
                 words += [f"--sampling-rate={rate:g}"] if (rate := sampling_rate(wish, duration_s)) < 1 else []
             own = folder / str(number) if is_measured else None
-            found.append(Command(server.name, words, environment(account), own))
+            found.append(Command(server.name, words, self._environment(wish, account), own))
         return found
+
+    def _chosen(self, wish: Wish, folder: Path) -> list[str]:
+        """What is run of it."""
+        return ["--no-vacuum", f"--protocol={wish.parameters['protocol']}", f"--builtin={wish.workload.mode}"]
+
+    def _environment(self, wish: Wish, account: Account) -> dict[str, str]:
+        return environment(account)
 
     def second(self, line: str) -> LoadSecond | None:
         told = parse_progress(line)

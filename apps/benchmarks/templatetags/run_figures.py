@@ -70,5 +70,9 @@ def share_of(part: float | None, whole: float) -> float:
 def _short(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
+    if isinstance(value, list):
+        return _short(
+            ", ".join(str(one["name"]) if isinstance(one, dict) and "name" in one else str(one) for one in value)
+        )
     first = (str(value).strip().splitlines() or [""])[0]
     return first if len(first) <= 60 else f"{first[:59]}…"
