@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Self, TypedDict
 
 # A bucket is at most 1/1024 as wide as its lower bound, and its middle at most half of that away.
 SIGNIFICANT_BITS = 11
+
+
+class Packed(TypedDict):
+    """A histogram as it goes from process to process. buckets: (lower bound, count)."""
+
+    buckets: Sequence[tuple[int, int]]
+    sum_us: int
+    min_us: int | None
+    max_us: int | None
 
 
 class LatencyHistogram:
@@ -69,6 +79,18 @@ class LatencyHistogram:
     def buckets(self) -> list[tuple[int, int]]:
         """(lower bound in microseconds, count), ascending."""
         return sorted(self._counts.items())
+
+    def as_json(self) -> Packed:
+        """All of it, for another process to add."""
+        return {"buckets": self.buckets(), "sum_us": self._sum_us, "min_us": self._min_us, "max_us": self._max_us}
+
+    @classmethod
+    def from_json(cls, packed: Packed) -> Self:
+        made = cls()
+        made._counts = {int(bound): int(times) for bound, times in packed["buckets"]}
+        made.count = sum(made._counts.values())
+        made._sum_us, made._min_us, made._max_us = packed["sum_us"], packed["min_us"], packed["max_us"]
+        return made
 
 
 def counted(latencies_us: Iterable[int]) -> LatencyHistogram:
