@@ -2,11 +2,17 @@
 
 from django.urls import path
 
-from apps.benchmarks.views import run_list, runs
+from apps.benchmarks.views import comparisons, run_list, runs
 
 urlpatterns = [
     path("benchmarks/", run_list.run_list, name="run-list"),
     path("benchmarks/runs/<int:pk>/", runs.run_detail, name="run"),
     path("benchmarks/runs/<int:pk>/now/", runs.run_now, name="run-now"),
     path("benchmarks/runs/<int:pk>/stop/", runs.run_stop, name="run-stop"),
+    path("benchmarks/comparisons/", comparisons.comparison_list, name="comparison-list"),
+    path("benchmarks/comparisons/<int:pk>/", comparisons.comparison_detail, name="comparison"),
+    path("benchmarks/comparisons/<int:pk>/now/", comparisons.comparison_now, name="comparison-now"),
+    path("benchmarks/comparisons/<int:pk>/comparison.csv", comparisons.comparison_csv, name="comparison-csv"),
+    path("benchmarks/comparisons/<int:pk>/comparison.json", comparisons.comparison_json, name="comparison-json"),
+    path("benchmarks/comparisons/<int:pk>/stop/", comparisons.comparison_stop, name="comparison-stop"),
 ]

@@ -9,7 +9,7 @@ import { type FactMessage, isPoints, type PointsMessage, readMessage } from "./w
 
 const FACT_INTERVAL_MS = 2000;
 const FALLBACK_INTERVAL_MS = 10_000;
-const RARE_FACTS = ["rollout", "run", "event", "fleet-changed", "writes"] as const;
+const RARE_FACTS = ["rollout", "run", "comparison", "event", "fleet-changed", "writes"] as const;
 const FALLBACK_FACTS = ["sampled", ...RARE_FACTS] as const;
 /** Sent by the server so that a page can tell silence from a dead connection. */
 const HEARTBEAT = "heartbeat";

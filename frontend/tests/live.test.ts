@@ -53,7 +53,7 @@ class FakeSocket implements LiveSocket {
   }
 }
 
-const CAUGHT_UP = ["rollout", "run", "event", "fleet-changed", "writes"];
+const CAUGHT_UP = ["rollout", "run", "comparison", "event", "fleet-changed", "writes"];
 const heartbeat = { topic: "live", fact: "heartbeat" };
 
 describe("the connection", () => {

@@ -1,7 +1,6 @@
 """Comparisons by REST: blocks of runs queued, refused by field, ended, judged."""
 
-from collections.abc import Callable, Sequence
-from datetime import timedelta
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,44 +11,22 @@ from apps.accounts.models import AuditEntry
 from apps.benchmarks.control import comparison_rows
 from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun
 from apps.clusters.models import Cluster
+from tests.benchmarks.comparison_scene import (
+    COMPARISONS,
+    DIRECT,
+    POOLED,
+    SIX,
+    advance,
+    fail,
+    finish,
+    finish_all,
+    wanted,
+)
 from tests.clusters.callers_at_doors import script
 
 pytestmark = pytest.mark.django_db
 
 Client = Callable[..., APIClient]
-COMPARISONS = "/api/v1/benchmarks/comparisons/"
-COMMON = {"workload": "pgbench-select-only", "clients": 4, "duration_s": 10}
-DIRECT, POOLED = {"topology": "primary"}, {"topology": "pgpools"}
-
-
-def wanted(*arms: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    return {"cluster": "orders", "common": COMMON, "arms": list(arms) or [DIRECT, POOLED], "repetitions": 2, **changes}
-
-
-def finish(run: BenchmarkRun, tps: float, **result: Any) -> None:
-    """As the engine leaves it."""
-    now = timezone.now()
-    latency = {"mean": 4000 / tps, "stddev": None, "p50": 3000 / tps, "p95": 6000 / tps, "p99": 8000 / tps}
-    run.state, run.tps, run.started_at, run.finished_at = "done", tps, now - timedelta(seconds=20), now
-    run.result = {"tps": tps, "transactions": int(tps * 10), "connect_ms": 100.0, "latency_ms": latency, **result}
-    run.save()
-
-
-def fail(run: BenchmarkRun) -> None:
-    run.state, run.error, run.finished_at = "failed", "primary: connection refused", timezone.now()
-    run.save()
-
-
-def finish_all(pk: int, rates: Sequence[float], spread: Sequence[float] = (0.99, 1.0, 1.01)) -> None:
-    """Each run of arm N at rates[N], a little off from block to block."""
-    for member in BenchmarkComparison.objects.get(pk=pk).members.select_related("run"):
-        if member.run.state == "queued":
-            finish(member.run, rates[member.arm] * spread[member.block % len(spread)] + member.arm * 0.1)
-
-
-def advance(pk: int) -> BenchmarkComparison:
-    comparison_rows.advance(pk, now=timezone.now())
-    return BenchmarkComparison.objects.get(pk=pk)
 
 
 def test_blocks_of_runs_are_queued_and_each_measures_every_arm_once(cluster: Cluster, api_client: Client) -> None:
@@ -295,7 +272,7 @@ def test_a_sweep_names_its_best_place(cluster: Cluster, api_client: Client) -> N
     operator = api_client("operator")
     arms = [{**DIRECT, "clients": clients} for clients in (1, 2, 4, 8)]
     pk = operator.post(COMPARISONS, wanted(*arms, over="clients", repetitions=6), format="json").json()["id"]
-    finish_all(pk, [500, 900, 1600, 1200], spread=(0.99, 1.0, 1.01, 1.02, 1.005, 0.995, 0.985))
+    finish_all(pk, [500, 900, 1600, 1200], spread=SIX)
 
     curve = operator.get(f"{COMPARISONS}{pk}/").json()["sweep"]
 

@@ -396,6 +396,11 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         "benchmarks.comparison.stopped",
         lambda w: w.script.post(f"/api/v1/benchmarks/comparisons/{w.comparison()}/stop/"),
     ),
+    ("POST", "run-stop"): ("benchmarks.run.stopped", lambda w: w.post("run-stop", pk=w.run())),
+    ("POST", "comparison-stop"): (
+        "benchmarks.comparison.stopped",
+        lambda w: w.post("comparison-stop", pk=w.comparison()),
+    ),
     ("POST", "api-run-stop"): (
         "benchmarks.run.stopped",
         lambda w: w.script.post(f"/api/v1/benchmarks/runs/{w.run()}/stop/"),
