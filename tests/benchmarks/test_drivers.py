@@ -107,6 +107,38 @@ def test_a_report_of_pgbench_is_told_in_the_shape_of_all_drivers(tmp_path: Path)
     assert part.latencies.buckets() == counted([1000, 3000]).buckets()
 
 
+def test_figures_of_a_pgbench_that_some_clients_left_are_kept_with_the_reason() -> None:
+    driver = Pgbench()
+    killed = "".join((CAPTURED / f"pgbench_pgpool_killed.{stream}").read_text() for stream in ("out", "err"))
+    none_done = (CAPTURED / "pgbench_readonly.txt").read_text().split("[exit=")[0]
+
+    assert driver.gave_up(killed, 2).startswith("3 of 3 clients gave up before the end. The server closed connections")
+    assert driver.gave_up(killed, 1) == ""
+    assert driver.gave_up(none_done.split("\n", 1)[1], 2) == ""  # no transaction was done
+    assert driver.gave_up("pgbench: error: nothing was reported", 2) == ""
+
+
+def test_an_error_that_nobody_knows_is_told_as_it_was_printed() -> None:
+    printed = (CAPTURED / "pgbench_pgpool_killed.out").read_text()
+    complaint = "pgbench: error: client 1 script 0 aborted in command 2 query 0: ERROR:  division by zero\n"
+
+    said = Pgbench().gave_up(complaint + printed, 2)
+
+    assert said.startswith("1 of 3 clients gave up")
+    assert "division by zero" in said
+
+
+def test_a_program_of_lifeguard_says_itself_that_its_figures_are_partial() -> None:
+    driver = OwnProgram("pubsub")
+    failure = line("failure", {"reason": "Two readers lost their sessions.", "fix": "Look into the log."})
+    partial = line("report", {"tps": 21.0, "transactions": 21, "is_partial": True})
+    whole = line("report", {"tps": 21.0, "transactions": 21})
+
+    assert driver.gave_up(f"{partial}\n{failure}\n", 1) == "Two readers lost their sessions. Look into the log."
+    assert driver.gave_up(f"{whole}\n{failure}\n", 1) == ""
+    assert driver.gave_up(failure, 1) == ""
+
+
 def test_a_program_of_lifeguard_gets_its_share_and_its_server(tmp_path: Path) -> None:
     driver = OwnProgram("pubsub")
 

@@ -201,7 +201,7 @@ def test_an_admin_allows_it_and_the_password_is_never_shown(cluster: Cluster, ap
     assert answer.status_code == 200, body
     assert body["access"] == {
         "is_on": True, "database": "shop", "username": "app", "most_clients": 32, "most_duration_s": 600,
-        "most_lag_s": 5.0, "queue": "bench",
+        "most_lag_s": 5.0, "most_failed_share": None, "queue": "bench",
     }  # fmt: skip
     assert [one["key"] for one in body["topologies"]] == [
         "primary", "standby:1", "standby:2", "standbys", "pgpool:pgpool-1", "pgpool:pgpool-2", "pgpools",
@@ -215,6 +215,8 @@ def test_an_admin_allows_it_and_the_password_is_never_shown(cluster: Cluster, ap
     assert SECRET not in f"{body} {entry.before} {entry.after}"
     other = admin.put(ACCESS, {"username": "postgres"}, format="json")
     assert (other.status_code, other.json()["errors"][0]["field"]) == (400, "password")
+    assert admin.put(ACCESS, {"most_failed_share": 0.05}, format="json").json()["access"]["most_failed_share"] == 0.05
+    assert admin.put(ACCESS, {"most_failed_share": 5}, format="json").status_code == 400
     assert admin.put(ACCESS, {"queue": "poll"}, format="json").json()["errors"][0]["field"] == "queue"
 
 

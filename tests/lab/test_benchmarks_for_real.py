@@ -155,6 +155,27 @@ def test_own_scripts_that_cannot_be_run_are_refused_before_anything_is_prepared(
     assert "may run programs on a server's host" in reaching.error
 
 
+# One of two clients: its transactions are to be tried again (40001), or it is given up.
+CONFLICTS = "DO $$BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = 'serialization_failure'; END$$;"
+ONE_OF_TWO = "\\if :client_id = 0\n{}\n\\else\nSELECT pg_sleep(0.01);\n\\endif"
+
+
+def test_errors_end_a_run_or_are_told_with_it(loadable: Lab) -> None:
+    operator = script("operator")
+    given_up = carried_out(asked(operator, clients=2, **scripts(ONE_OF_TWO.format("SELECT 1 / 0;"))))
+    BenchmarkAccess.objects.update(most_failed_share=0.2)
+    stopped = carried_out(asked(operator, clients=2, duration_s=300, **scripts(ONE_OF_TWO.format(CONFLICTS))))
+
+    assert (given_up.state, given_up.error, given_up.is_partial) == ("done", "", True)
+    assert given_up.result["transactions"] > 0
+    [finding] = [one for one in given_up.findings if one["check"] == "clients_gave_up"]
+    assert finding["ok"] is False
+    assert "pgpool-1: 1 of 2 clients gave up before the end." in finding["sentence"]
+    assert "division by zero" in finding["sentence"]
+    assert (stopped.state, stopped.is_partial) == ("stopped", True)
+    assert "during a run at most 0.2 of all may" in stopped.stop_reason
+
+
 def test_one_under_way_is_stopped_and_what_it_measured_is_kept(loadable: Lab, wait_until: Callable[..., None]) -> None:
     operator = script("operator")
     run = asked(operator, duration_s=300)

@@ -58,6 +58,10 @@ class AccessInput(StrictSerializer):
     most_clients = serializers.IntegerField(min_value=1, max_value=10_000, required=False)
     most_duration_s = serializers.IntegerField(min_value=1, max_value=7 * 86_400, required=False)
     most_lag_s = serializers.FloatField(min_value=0.1, allow_null=True, required=False)
+    most_failed_share = serializers.FloatField(
+        min_value=0, max_value=1, allow_null=True, required=False,
+        help_text="a run is aborted once more of its transactions failed; null: not watched",
+    )  # fmt: skip
     queue = serializers.RegexField(
         r"^bench(-[a-z0-9-]{1,50})?\Z",
         required=False,

@@ -12,7 +12,16 @@ from apps.accounts.roles import Role
 from apps.benchmarks.models import BenchmarkAccess
 from apps.clusters.models import Cluster
 
-FIELDS = ("is_on", "database", "username", "most_clients", "most_duration_s", "most_lag_s", "queue")
+FIELDS = (
+    "is_on",
+    "database",
+    "username",
+    "most_clients",
+    "most_duration_s",
+    "most_lag_s",
+    "most_failed_share",
+    "queue",
+)
 
 
 class AccessRefused(ValueError):

@@ -15,7 +15,9 @@ from pathlib import Path
 from apps.benchmarks.control import run_environment, run_folder, run_rows
 from apps.benchmarks.control.run_rows import LeaseLost
 from apps.benchmarks.domain import run_findings, run_result, run_wish
+from apps.benchmarks.domain.failed_share import FailedShare
 from apps.benchmarks.domain.printed import UnreadableOutputError
+from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_result import Part, Seconds
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.domain.topologies import Server
@@ -70,6 +72,8 @@ class _Attempt:
         self._clock = clock
         self._looked_at = 0.0
         self._seconds = Seconds(processes=0)
+        self._failed_share = FailedShare()
+        self._given_up: list[RunFinding] = []
 
     def go(self) -> None:
         self._account = self._sign_in()
@@ -152,7 +156,12 @@ class _Attempt:
             (self._folder / str(number)).mkdir()
         run_rows.change(self.run, self._holder, state=State.RUNNING, phase="measures", measured_at=self._clock())
         run_rows.announce(self.run)
-        processes = self._run(commands, within_s=self.run.duration_s + GRACE_S)
+        processes = self._run(commands, within_s=self.run.duration_s + GRACE_S, may_be_partial=True)
+        self._given_up = [
+            run_findings.of_given_up(one.command.name, reason)
+            for one in processes
+            if one.exit_code and (reason := self._driver.gave_up(one.output, one.exit_code))
+        ]
         self._phase("reads its results")
         return [self._part(one, self._folder / str(number)) for number, one in enumerate(processes)]
 
@@ -166,13 +175,13 @@ class _Attempt:
         found = run_result.merge(parts)
         self._phase("checks its data")
         broken = self._driver.check_data(self._wish, self._primary, self._account)
-        is_partial = any(part.report.is_partial for part in parts)
+        is_partial = bool(self._given_up) or any(part.report.is_partial for part in parts)
         environment = {**self.run.environment, **run_environment.at_end(self.run), "notes": self._notes}
         findings = run_findings.of_run(
             found, clients=self.run.clients, duration_s=self.run.duration_s, placement=environment["placement"],
             throttle_per_s=self._wish.throttle_per_s, reconnects=self._wish.reconnects,
         )  # fmt: skip
-        findings += broken
+        findings += [*self._given_up, *broken]
         run_rows.finish(
             self.run, self._holder, now=self._clock(), state=State.DONE, tps=found["tps"], result=found,
             environment=environment, findings=findings, is_partial=is_partial,
@@ -188,8 +197,12 @@ class _Attempt:
             is_measured=is_measured,
         )
 
-    def _run(self, commands: Sequence[Command], *, within_s: float, kept_as: str = "") -> list[Process]:
+    def _run(
+        self, commands: Sequence[Command], *, within_s: float, kept_as: str = "", may_be_partial: bool = False
+    ) -> list[Process]:
         """Programs to their end, watched; their output is kept. kept_as: "" for the name of each.
+
+        may_be_partial: whether one of which some clients gave up counts as well.
 
         Raises RunFailed, RunStopped, LeaseLost, NotStarted.
         """
@@ -205,7 +218,7 @@ class _Attempt:
                         output=one.output, exit_code=one.exit_code,
                     )  # fmt: skip
         for one in processes.started:
-            if one.exit_code:
+            if one.exit_code and not (may_be_partial and self._driver.gave_up(one.output, one.exit_code)):
                 raise RunFailed(f"{one.command.name}: {self._driver.failure(one.output, one.exit_code)}")
         return processes.started
 
@@ -224,6 +237,7 @@ class _Attempt:
             if (second := self._driver.second(line.text)) is not None:
                 self._seconds.take(line.process, second)
         if found := self._seconds.whole():
+            self._failed_share.take(found)
             run_rows.keep_samples(self.run, found)
             run_rows.announce(self.run)
 
@@ -238,6 +252,9 @@ class _Attempt:
         if why := run_rows.why_not_now(self.run.cluster):
             raise RunStopped(f"It was stopped, since figures of two things at once say nothing of either: {why}")
         self._guard_lag()
+        most = self._access.most_failed_share
+        if most is not None and (why := self._failed_share.above(most)):
+            raise RunStopped(why)
 
     def _guard_lag(self) -> None:
         if self._access.most_lag_s is None:

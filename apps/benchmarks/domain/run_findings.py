@@ -63,6 +63,12 @@ def _co_located(placement: Mapping[str, Sequence[str]]) -> RunFinding:
     return {"check": "co_located", "ok": not together, "sentence": sentence}
 
 
+def of_given_up(server: str, reason: str) -> RunFinding:
+    """reason: of clients that gave up, as the driver tells it."""
+    sentence = f"{server}: {reason} Its figures are of those that went on."
+    return {"check": "clients_gave_up", "ok": False, "sentence": sentence}
+
+
 def _failed(result: RunResult) -> RunFinding:
     tried = result["transactions"] + (result["failed"] or 0)
     return {

@@ -80,10 +80,13 @@ class Driver(Protocol):
         """What a line says of one second of its process; None for any other line."""
 
     def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
-        """Of a process that has ended well: its report, and how long single transactions took, where it logged them.
+        """Its report, and how long single transactions took, where it logged them.
 
-        folder: its own, 0, 1, … Raises UnreadableOutputError.
+        Of a process that has ended well, or that some clients gave up. folder: its own. Raises UnreadableOutputError.
         """
+
+    def gave_up(self, output: str, exit_code: int) -> str:
+        """Why a process ended badly that has figures all the same, as some of its clients went on; "" for any other."""
 
     def failure(self, output: str, exit_code: int) -> str:
         """Why a process ended badly, and what mends it."""

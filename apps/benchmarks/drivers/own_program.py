@@ -18,6 +18,7 @@ from typing import Self
 
 from apps.benchmarks.domain import own_program, topologies
 from apps.benchmarks.domain.load_report import LoadSecond
+from apps.benchmarks.domain.printed import UnreadableOutputError
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_result import Part
 from apps.benchmarks.domain.run_wish import Wish
@@ -95,6 +96,14 @@ class OwnProgram:
         path = folder / LATENCIES
         kept = own_program.parse_latencies(path.read_text()) if path.exists() else None
         return Part(server, own_program.parse_report(output), kept)
+
+    def gave_up(self, output: str, exit_code: int) -> str:
+        """What it says of it, where its report says that it is partial."""
+        try:
+            report = own_program.parse_report(output)
+        except UnreadableOutputError:
+            return ""
+        return self.failure(output, exit_code) if report.is_partial and report.transactions else ""
 
     def failure(self, output: str, exit_code: int) -> str:
         said = own_program.parse_failure(output)

@@ -9,10 +9,11 @@ from pathlib import Path
 from apps.benchmarks.domain import pgbench_log, topologies
 from apps.benchmarks.domain.latency_histogram import LatencyHistogram
 from apps.benchmarks.domain.load_report import LoadReport, LoadSecond, StatementReport
-from apps.benchmarks.domain.pgbench_failure import parse_failure
+from apps.benchmarks.domain.pgbench_failure import Cause, parse_failure
 from apps.benchmarks.domain.pgbench_output import parse_result
 from apps.benchmarks.domain.pgbench_progress import parse_progress
 from apps.benchmarks.domain.pgbench_result import PgbenchResult
+from apps.benchmarks.domain.printed import UnreadableOutputError
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_result import Part
 from apps.benchmarks.domain.run_wish import Wish
@@ -25,6 +26,8 @@ TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_hi
 # Where Debian keeps it beside the server.
 _DEBIAN = Path("/usr/lib/postgresql")
 _SAYS_WITHIN_S = 5
+# Its status then; 1 is for what it finds before it begins.
+_SOME_GAVE_UP = 2
 LOG_PREFIX = "transactions"
 # More single transactions than this tell percentiles no better, and fill the disk.
 MOST_LOGGED = 2_000_000
@@ -119,8 +122,22 @@ class Pgbench:
         )
         return Part(server, report, logged_latencies(folder, throttled=wish.throttle_per_s is not None))
 
+    def gave_up(self, output: str, exit_code: int) -> str:
+        if exit_code != _SOME_GAVE_UP:
+            return ""
+        try:
+            report = parse_result(output)
+        except UnreadableOutputError:
+            return ""
+        if not report.transactions:
+            return ""
+        aborted = parse_failure(output, exit_status=exit_code).aborted_clients
+        return f"{aborted} of {report.clients} clients gave up before the end. {self.failure(output, exit_code)}"
+
     def failure(self, output: str, exit_code: int) -> str:
         failure = parse_failure(output, exit_status=exit_code)
+        if failure.printed and failure.cause in {Cause.ABORTED, Cause.OTHER}:
+            return f"It printed: {failure.printed}"
         return f"{failure.reason} {failure.fix}".strip()
 
     def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:

@@ -24,6 +24,11 @@ class BenchmarkAccess(models.Model):
         blank=True,
         help_text="a run is aborted once the replay lag of a standby is longer; null: not watched",
     )
+    most_failed_share = models.FloatField(
+        null=True,
+        blank=True,
+        help_text="0..1: a run is aborted once more of its transactions failed; null: not watched",
+    )
     queue = models.CharField(max_length=60, default="bench", help_text="of the workers that make the load")
     changed_at = models.DateTimeField(auto_now=True)
 
@@ -31,6 +36,10 @@ class BenchmarkAccess(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=Q(most_clients__gte=1, most_duration_s__gte=1), name="benchmark_access_limits"
+            ),
+            models.CheckConstraint(
+                condition=Q(most_failed_share=None) | Q(most_failed_share__gte=0, most_failed_share__lte=1),
+                name="benchmark_access_failed_share",
             ),
         ]
 
