@@ -170,6 +170,22 @@ def test_a_program_of_lifeguard_is_found_from_its_folder(tmp_path: Path) -> None
     assert (ended.returncode, ended.stderr) == (0, b"")  # a module that does nothing when it is run
 
 
+def test_messaging_is_one_program_for_all_servers(tmp_path: Path) -> None:
+    driver = known.driver_of(WORKLOADS["pubsub"])
+    wish = wished("pubsub", groups=1, readers_per_group=1)
+
+    [load] = driver.load("python", wish, ACCOUNT, duration_s=60, folder=tmp_path, is_measured=True)
+    [warm_up] = driver.load("python", wish, ACCOUNT, duration_s=5, folder=tmp_path, is_measured=False)
+
+    assert (load.name, load.directory) == ("pgpools", tmp_path / "0")
+    assert list(load.words[5:9]) == ["--server", "127.0.0.1:9001", "--server", "127.0.0.1:9002"]
+    order = Order.parse(load.words[4])
+    assert (order.parameters["groups"], order.duration_s, order.folder) == (1, 60, str(tmp_path / "0"))
+    assert (Order.parse(warm_up.words[4]).folder, warm_up.directory) == (None, None)
+    assert "until a reader had it" in driver.notes(wish)[0]
+    assert "until it was committed" in driver.notes(wished("pubsub", groups=0))[0]
+
+
 def test_what_a_program_of_lifeguard_left_is_read(tmp_path: Path) -> None:
     driver = OwnProgram("pubsub")
     printed = line("second", {"at_s": 1, "tps": 21.0}) + "\n" + line("report", {"tps": 21.0, "transactions": 21}) + "\n"

@@ -88,7 +88,7 @@ def reported(running: subprocess.Popen[str]) -> tuple[dict[str, Any], str]:
 
 
 def verdicts(report: dict[str, Any]) -> dict[str, bool]:
-    return {one["check"]: one["ok"] for one in report["findings"]}
+    return {one["check"]: one["ok"] for one in report["own"]["findings"]}
 
 
 def test_every_message_reaches_every_group_once_through_two_pgpools(

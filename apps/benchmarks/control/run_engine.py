@@ -180,6 +180,7 @@ class _Attempt:
         findings = run_findings.of_run(
             found, clients=self.run.clients, duration_s=self.run.duration_s, placement=environment["placement"],
             throttle_per_s=self._wish.throttle_per_s, reconnects=self._wish.reconnects,
+            is_closed_loop=self._wish.workload.is_closed_loop,
         )  # fmt: skip
         findings += [*self._given_up, *broken]
         run_rows.finish(

@@ -115,6 +115,11 @@ def plan(given: Mapping[str, object], *, duration_s: int, warm_up_s: int = 0, dr
     return made
 
 
+def sessions(given: Mapping[str, object]) -> int:
+    """Of writers and readers. Raises ParameterRefused for parameters that do not go together."""
+    return plan(given, duration_s=1).sessions
+
+
 def dealt(all_of_them: Sequence[_Card], hands: int) -> list[list[_Card]]:
     """Dealt out like cards, so that neighbours, such as the readers of one group, are in different hands."""
     return [list(all_of_them[hand::hands]) for hand in range(hands)]

@@ -60,8 +60,7 @@ def report(plan: Plan, tally: Tally, course: Course, accounts: Sequence[GroupAcc
         "failed": tally.counts["writer_errors"] + tally.counts["reader_errors"],
         "latency_ms": latencies.mean_ms,
         "is_partial": course.is_partial,
-        "findings": findings(plan, tally, course, accounts),
-        "own": own(plan, tally, course, accounts),
+        "own": {**own(plan, tally, course, accounts), "findings": findings(plan, tally, course, accounts)},
     }
 
 
@@ -187,10 +186,7 @@ def _throttle(plan: Plan, tally: Tally, course: Course) -> RunFinding:
             f"keep up, and {unsent:,} messages that were due were never sent. Latencies count from when each was due."
         )
         return {"check": "throttle_held", "ok": False, "sentence": sentence}
-    sentence = (
-        f"{per_s:,.0f} messages per second are the throttle of {plan.throttle_per_s:,}: the rate that was asked for, "
-        "not what the servers can."
-    )
+    sentence = f"The throttle was held: {per_s:,.0f} of {plan.throttle_per_s:,} messages per second."
     return {"check": "throttle_held", "ok": True, "sentence": sentence}
 
 

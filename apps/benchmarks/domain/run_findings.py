@@ -24,14 +24,17 @@ class RunFinding(TypedDict):
 
 def of_run(
     result: RunResult, *, clients: int, duration_s: int, placement: Mapping[str, Sequence[str]],
-    throttle_per_s: float | None = None, reconnects: bool = False,
+    throttle_per_s: float | None = None, reconnects: bool = False, is_closed_loop: bool = True,
 ) -> list[RunFinding]:  # fmt: skip
     """placement: address -> what runs there, the client among them. throttle_per_s: in the unit of tps.
 
     reconnects: latencies leave out the time to connect, which each transaction takes: clients / tps is longer then.
+    is_closed_loop: as of the workload; where it is not, clients / tps says nothing of latency.
     """
+    is_checked = is_closed_loop and not reconnects
     sane = _sane(result, clients, duration_s, throttle_per_s)
-    found = [_co_located(placement), *(one for one in sane if not (reconnects and one["check"] == "littles_law"))]
+    found = [_co_located(placement), *(one for one in sane if is_checked or one["check"] != "littles_law")]
+    found += _told_by_drivers(result)
     if result["failed"]:
         found.append(_failed(result))
     return found
@@ -67,6 +70,17 @@ def of_given_up(server: str, reason: str) -> RunFinding:
     """reason: of clients that gave up, as the driver tells it."""
     sentence = f"{server}: {reason} Its figures are of those that went on."
     return {"check": "clients_gave_up", "ok": False, "sentence": sentence}
+
+
+def _told_by_drivers(result: RunResult) -> list[RunFinding]:
+    """What a driver has found itself stands among its own figures."""
+    told = [own.get("findings") for own in result["own"].values()]
+    return [
+        {"check": str(one["check"]), "ok": bool(one["ok"]), "sentence": str(one["sentence"])}
+        for each in told
+        if isinstance(each, list)
+        for one in each
+    ]
 
 
 def _failed(result: RunResult) -> RunFinding:

@@ -95,6 +95,7 @@ def wish(
     _within("clients", clients, 1, limits.most_clients, "clients")
     if clients < len(target.servers):
         raise WishRefused("clients", clients, f"is fewer than the {len(target.servers)} servers of {target.key}")
+    _sessions(chosen, found, clients)
     _within("duration_s", duration_s, 1, limits.most_duration_s, "s")
     _within("warm_up_s", warm_up_s, 0, limits.most_duration_s, "s")
     if duration_s + warm_up_s > limits.most_duration_s:
@@ -130,6 +131,18 @@ def _topology(key: str, offered: Sequence[Topology]) -> Topology:
         unknown = "" if any(one.key == topologies.PRIMARY for one in offered) else NO_PRIMARY
         raise WishRefused("topology", key, f"is none of this cluster; there are {known}{unknown}")
     return found
+
+
+def _sessions(workload: Workload, parameters: Mapping[str, Any], clients: int) -> None:
+    """Where the parameters of a workload say how many sessions it has, clients are those and no others."""
+    if workload.sessions is None:
+        return
+    try:
+        needed = workload.sessions(parameters)
+    except ParameterRefused as error:
+        raise WishRefused(f"parameters.{error.path}", error.value, error.expected) from error
+    if clients != needed:
+        raise WishRefused("clients", clients, f"must be {needed}: so many sessions do these parameters make")
 
 
 def _within(field: str, value: int, least: int, most: int, unit: str) -> None:

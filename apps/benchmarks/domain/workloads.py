@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from apps.benchmarks.domain import pubsub_plan
 from apps.benchmarks.domain.pgbench_scripts import Scripts
 from apps.benchmarks.domain.workload_parameters import Choice, Parameter, WholeNumber, YesNo
 
@@ -36,6 +38,8 @@ class Workload:
     """key: as REST names it. driver: what makes its load. mode: which of the loads of its driver.
 
     writes: so that no standby takes it; a parameter of that name goes before it.
+    sessions: how many clients its parameters make, where they say so; raises ParameterRefused for what cannot be.
+    is_closed_loop: whether every client begins anew as soon as it is done, so that clients / tps is the latency.
     """
 
     key: str
@@ -46,6 +50,8 @@ class Workload:
     parameters: Mapping[str, Parameter] = field(
         default_factory=lambda: _by_name(SCALE, PROTOCOL, RECONNECT, THROTTLE, RESEED)
     )
+    sessions: Callable[[Mapping[str, Any]], int] | None = None
+    is_closed_loop: bool = True
 
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -61,6 +67,16 @@ WORKLOADS: Mapping[str, Workload] = {
             "scripts",
             writes=True,
             parameters=_by_name(SCRIPTS, WRITES, OWN_SCALE, PROTOCOL, RECONNECT, THROTTLE, RESEED),
+        ),
+        Workload(
+            "pubsub",
+            "Pub/sub messaging: writers, and groups of readers that each get every message",
+            "pubsub",
+            "",
+            writes=True,
+            parameters=pubsub_plan.PARAMETERS,
+            sessions=pubsub_plan.sessions,
+            is_closed_loop=False,
         ),
     )
 }

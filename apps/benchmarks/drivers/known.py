@@ -8,8 +8,9 @@ from apps.benchmarks.domain.workloads import Workload
 from apps.benchmarks.drivers.driver import Driver
 from apps.benchmarks.drivers.pgbench import Pgbench
 from apps.benchmarks.drivers.pgbench_scripts import PgbenchScripts
+from apps.benchmarks.drivers.pubsub_program import PubSub
 
-DRIVERS: Mapping[str, Driver] = {"pgbench": Pgbench(), "pgbench-scripts": PgbenchScripts()}
+DRIVERS: Mapping[str, Driver] = {"pgbench": Pgbench(), "pgbench-scripts": PgbenchScripts(), "pubsub": PubSub()}
 
 
 def driver_of(workload: Workload) -> Driver:

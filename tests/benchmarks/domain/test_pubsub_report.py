@@ -46,7 +46,7 @@ def reported(tally: Tally | None = None, at: Course | None = None, **changes: An
 
 
 def checks(found: dict[str, Any]) -> dict[str, bool]:
-    return {one["check"]: one["ok"] for one in found["findings"]}
+    return {one["check"]: one["ok"] for one in found["own"]["findings"]}
 
 
 def test_rates_are_of_the_window_and_latencies_of_all_groups() -> None:
@@ -102,7 +102,7 @@ def test_a_throttle_that_was_not_held_is_told() -> None:
 
     assert not checks(slow)["throttle_held"]
     assert not checks(late)["throttle_held"]
-    assert "400 messages" in next(one["sentence"] for one in late["findings"] if one["check"] == "throttle_held")
+    assert "400 messages" in next(one["sentence"] for one in late["own"]["findings"] if one["check"] == "throttle_held")
 
 
 def test_what_was_lost_or_is_unread_is_told_with_its_group() -> None:
@@ -111,7 +111,7 @@ def test_what_was_lost_or_is_unread_is_told_with_its_group() -> None:
     )  # fmt: skip
     found = report(plan({"groups": 2}, duration_s=10), measured(), course(), wrong)
 
-    told = {one["check"]: one["sentence"] for one in found["findings"] if not one["ok"]}
+    told = {one["check"]: one["sentence"] for one in found["own"]["findings"] if not one["ok"]}
     assert "group 0: 10 were passed over" in told["exactly_once"]
     assert "22 messages were not read by the end, 12 of them in group 1" in told["all_read"]
     assert not found["own"]["is_exactly_once"]

@@ -59,3 +59,12 @@ def test_a_run_without_a_rate_is_only_told_where_it_ran() -> None:
     found = of_run(result(tps=0.0, mean=None), clients=4, duration_s=60, placement=APART)
 
     assert [one["check"] for one in found] == ["co_located", "too_short"]
+
+
+def test_what_a_driver_has_found_itself_is_told_with_the_rest() -> None:
+    told = {"check": "exactly_once", "ok": False, "sentence": "group 0: 3 were received again."}
+    found = of_run({**result(mean=900.0), "own": {"pg1": {"findings": [told]}, "pg2": {"lag": 1}}},
+        clients=4, duration_s=60, placement=APART, is_closed_loop=False)  # fmt: skip
+
+    assert told in found
+    assert "littles_law" not in {one["check"] for one in found}  # nobody waits for an answer before the next message

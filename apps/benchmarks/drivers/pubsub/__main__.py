@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 import psycopg
 
 from apps.benchmarks.domain import own_program, pubsub_plan
+from apps.benchmarks.domain.load_report import LoadSecond
 from apps.benchmarks.domain.pubsub_plan import PARAMETERS, Plan
 from apps.benchmarks.domain.workload_parameters import ParameterRefused, YesNo
 from apps.benchmarks.drivers.own_program import LATENCIES, Order
@@ -57,18 +59,25 @@ async def _do(asked: argparse.Namespace, plan: Plan) -> int:
 
 
 async def _load(asked: argparse.Namespace, plan: Plan, servers: tuple[Server, ...]) -> int:
-    run = Run(
-        plan, servers, asked.processes or processes_for(plan),
-        tell=lambda second: _print(own_program.line("second", asdict(second))),
-    )  # fmt: skip
+    folder = asked.order.folder if asked.order else asked.folder
+    is_silent = asked.order is not None and folder is None  # a warm-up
+    run = Run(plan, servers, asked.processes or processes_for(plan), tell=_pass_over if is_silent else _tell)
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, run.stop.set)
     ended = await run.go()
-    folder = asked.order.folder if asked.order else asked.folder
     if folder:
         (Path(folder) / LATENCIES).write_text(own_program.latencies_text(ended.latencies), encoding="utf-8")
     _print(own_program.line("report", ended.report))
+    if not asked.keep:
+        await _empty(plan, servers[0])
     return 0
+
+
+async def _empty(plan: Plan, server: Server) -> None:
+    """Messages would fill the disk for nothing. Where that fails, the next run begins with it."""
+    with contextlib.suppress(StatementFailed, NotPrepared, psycopg.Error):
+        async with await connect(server, application_name="lifeguard-pubsub") as session:
+            await schema.reset(session, plan)
 
 
 def _plan(asked: argparse.Namespace) -> Plan:
@@ -91,6 +100,14 @@ def _failed(reason: str, fix: str) -> int:
     return 1
 
 
+def _tell(second: LoadSecond) -> None:
+    _print(own_program.line("second", asdict(second)))
+
+
+def _pass_over(second: LoadSecond) -> None:
+    """Nobody reads the seconds of a warm-up."""
+
+
 def _print(text: str) -> None:
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
@@ -106,6 +123,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--warm-up-s", type=int, default=0)
     parser.add_argument("--drain-s", type=int, default=DRAIN_S, help="readers may go on so long after the writers")
     parser.add_argument("--folder", help="where latencies are left")
+    parser.add_argument("--keep", action="store_true", help="leave the messages in the tables")
     for name, one in PARAMETERS.items():
         described = one.described()
         label = f"{described['label']} ({described['default']})".replace("%", "%%")
