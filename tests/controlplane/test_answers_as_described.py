@@ -11,7 +11,8 @@ from jsonschema import Draft202012Validator
 from rest_framework.test import APIClient
 
 from apps.accounts.models import ApiToken, Organisation
-from apps.benchmarks.models import BenchmarkAccess, BenchmarkComparison, BenchmarkRun
+from apps.benchmarks.domain.published_examples import published_texts
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkComparison, BenchmarkImport, BenchmarkRun
 from apps.clusters.control import backend_operations, convergence
 from apps.clusters.history.metrics import METRICS
 from apps.clusters.models import BackendOperation, Cluster, RollingRestart, Rollout
@@ -59,6 +60,10 @@ def measured_run(*, pk: int, cluster: Cluster) -> None:
     run.outputs.create(attempt=1, name="pg1", command="pgbench", output="tps = 250", exit_code=0)
     BenchmarkAccess.objects.create(cluster=cluster, is_on=True, database="shop", username="app", password="x")
     compared(run)
+    text = published_texts()["pgpool_kubernetes"]
+    BenchmarkImport.objects.create(
+        pk=pk, organisation=cluster.organisation, name="published", kind="document", text=text, imported_by_name="Ann"
+    )
 
 
 def compared(run: BenchmarkRun) -> None:
@@ -73,9 +78,9 @@ def compared(run: BenchmarkRun) -> None:
     )  # fmt: skip
     for position in range(9):
         again = BenchmarkRun.objects.get(pk=run.pk)
-        again.pk, again.tps = None, 250.0 + position
+        again.pk, again.tps = 1_000_000 + position, 250.0 + position
         again.result = {**run.result, "tps": again.tps}
-        again.save()
+        again.save(force_insert=True)
         comparison.members.create(run=again, arm=position % 3, block=position // 3)
 
 

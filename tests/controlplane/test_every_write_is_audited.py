@@ -397,6 +397,14 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         lambda w: w.script.post(f"/api/v1/benchmarks/comparisons/{w.comparison()}/stop/"),
     ),
     ("POST", "run-stop"): ("benchmarks.run.stopped", lambda w: w.post("run-stop", pk=w.run())),
+    ("POST", "api-imports"): (
+        "benchmarks.import.taken",
+        lambda w: w.script.post("/api/v1/benchmarks/imports/", {"example": "spqr_router"}, format="json"),
+    ),
+    ("DELETE", "api-import"): (
+        "benchmarks.import.removed",
+        lambda w: w.script.delete(f"/api/v1/benchmarks/imports/{w.imported()}/"),
+    ),
     ("POST", "comparison-stop"): (
         "benchmarks.comparison.stopped",
         lambda w: w.post("comparison-stop", pk=w.comparison()),

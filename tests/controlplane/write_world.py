@@ -12,7 +12,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.tokens import create_token
-from apps.benchmarks.control import runs
+from apps.benchmarks.control import imports, runs
 from apps.benchmarks.models import BenchmarkAccess
 from apps.clusters.control import backend_operations, restarts, rollout_holds, rollouts
 from apps.clusters.control.weight_change import request_weights
@@ -97,6 +97,9 @@ class World:
     def comparison(self) -> int:
         answer = self.script.post("/api/v1/benchmarks/comparisons/", self.comparable(), format="json")
         return int(answer.json()["id"])
+
+    def imported(self) -> int:
+        return imports.take_example(caller=self.caller, key="spqr_router").pk
 
     def finished_rollout(self) -> Rollout:
         rollout = self.rollout()

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from rest_framework.exceptions import ValidationError
 
 from apps.benchmarks.control.access import AccessRefused
+from apps.benchmarks.control.imports import ImportRefused
 from apps.benchmarks.control.runs import NotAllowedHere, RunRefused
 from apps.benchmarks.domain.comparison_plan import PlanRefused
 from apps.benchmarks.domain.run_wish import WishRefused
@@ -23,6 +24,8 @@ def as_problems() -> Iterator[None]:
     except (WishRefused, PlanRefused) as error:
         said = str(error).removeprefix(f"{error.field}: ")
         raise ValidationError({error.field: [said]}) from error
+    except ImportRefused as error:
+        raise ValidationError({error.field: [error.reason]}) from error
     except AccessRefused as error:
         raise ValidationError({error.field: [error.expected]}) from error
     except NotAllowedHere as error:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.benchmarks.api import calculators, comparisons, runs
+from apps.benchmarks.api import calculators, comparisons, imports, runs
 
 urlpatterns = [
     path("benchmarks/runs/", runs.RunsView.as_view(), name="api-runs"),
@@ -12,6 +12,9 @@ urlpatterns = [
     path("benchmarks/comparisons/", comparisons.ComparisonsView.as_view(), name="api-comparisons"),
     path("benchmarks/comparisons/<int:pk>/", comparisons.ComparisonView.as_view(), name="api-comparison"),
     path("benchmarks/comparisons/<int:pk>/stop/", comparisons.StopComparisonView.as_view(), name="api-comparison-stop"),
+    path("benchmarks/imports/", imports.ImportsView.as_view(), name="api-imports"),
+    path("benchmarks/imports/examples/", imports.ExamplesView.as_view(), name="api-import-examples"),
+    path("benchmarks/imports/<int:pk>/", imports.ImportView.as_view(), name="api-import"),
     path("clusters/<slug:slug>/benchmarks/", runs.AccessView.as_view(), name="api-cluster-benchmarks"),
     path("calculators/compare/", calculators.CompareView.as_view(), name="api-compare"),
     path("calculators/sanity/", calculators.SanityView.as_view(), name="api-sanity"),
