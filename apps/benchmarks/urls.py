@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from apps.benchmarks.views import comparisons, run_list, runs
+from apps.benchmarks.views import access, comparisons, run_list, run_start, runs
 
 urlpatterns = [
     path("benchmarks/", run_list.run_list, name="run-list"),
+    path("benchmarks/new/", run_start.run_start, name="run-start"),
     path("benchmarks/runs/<int:pk>/", runs.run_detail, name="run"),
     path("benchmarks/runs/<int:pk>/now/", runs.run_now, name="run-now"),
     path("benchmarks/runs/<int:pk>/stop/", runs.run_stop, name="run-stop"),
@@ -15,4 +16,5 @@ urlpatterns = [
     path("benchmarks/comparisons/<int:pk>/comparison.csv", comparisons.comparison_csv, name="comparison-csv"),
     path("benchmarks/comparisons/<int:pk>/comparison.json", comparisons.comparison_json, name="comparison-json"),
     path("benchmarks/comparisons/<int:pk>/stop/", comparisons.comparison_stop, name="comparison-stop"),
+    path("clusters/<slug:slug>/benchmarks/allow/", access.benchmark_access, name="benchmark-access"),
 ]

@@ -380,6 +380,14 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         "pgpools.restart.cancelled",
         lambda w: w.script.post(f"{ORDERS}restarts/{w.restart()}/cancel/"),
     ),
+    ("POST", "benchmark-access"): (
+        "benchmarks.access.change",
+        lambda w: w.post("benchmark-access", w.load_allowed(), slug="orders"),
+    ),
+    ("POST", "run-start"): (
+        "benchmarks.run.requested",
+        lambda w: w.browser.post("/o/acme/benchmarks/new/?cluster=orders", w.loadable()),
+    ),
     ("PUT", "api-cluster-benchmarks"): (
         "benchmarks.access.change",
         lambda w: w.script.put(f"{ORDERS}benchmarks/", {"is_on": False, **LOAD}, format="json"),

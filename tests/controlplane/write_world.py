@@ -82,6 +82,10 @@ class World:
         wish = {"workload": "pgbench-select-only", "topology": "primary", "clients": 1, "duration_s": 1}
         return {"cluster": "orders", **wish}
 
+    def load_allowed(self) -> dict[str, Any]:
+        """As the page sends it."""
+        return {"is_on": "on", **LOAD, "most_clients": 4, "most_duration_s": 60, "queue": "bench"}
+
     def run(self) -> int:
         wish = self.loadable()
         del wish["cluster"]

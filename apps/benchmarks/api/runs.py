@@ -55,18 +55,14 @@ class AccessInput(StrictSerializer):
     database = serializers.CharField(max_length=63, required=False, help_text="tables pgbench_… are made anew there")
     username = serializers.CharField(max_length=63, required=False)
     password = serializers.CharField(write_only=True, required=False, trim_whitespace=False)
-    most_clients = serializers.IntegerField(min_value=1, max_value=10_000, required=False)
-    most_duration_s = serializers.IntegerField(min_value=1, max_value=7 * 86_400, required=False)
+    most_clients = serializers.IntegerField(min_value=1, max_value=access.MOST_CLIENTS, required=False)
+    most_duration_s = serializers.IntegerField(min_value=1, max_value=access.LONGEST_DURATION_S, required=False)
     most_lag_s = serializers.FloatField(min_value=0.1, allow_null=True, required=False)
     most_failed_share = serializers.FloatField(
         min_value=0, max_value=1, allow_null=True, required=False,
         help_text="a run is aborted once more of its transactions failed; null: not watched",
     )  # fmt: skip
-    queue = serializers.RegexField(
-        r"^bench(-[a-z0-9-]{1,50})?\Z",
-        required=False,
-        error_messages={"invalid": "must be bench, or bench- and a name in small letters, as bench-eu-1a"},
-    )
+    queue = serializers.RegexField(access.QUEUE, required=False, error_messages={"invalid": access.QUEUE_EXPECTED})
 
 
 class WorkloadAnswer(TypedDict):

@@ -12,6 +12,10 @@ from apps.accounts.roles import Role
 from apps.benchmarks.models import BenchmarkAccess
 from apps.clusters.models import Cluster
 
+MOST_CLIENTS = 10_000
+LONGEST_DURATION_S = 7 * 86_400
+QUEUE = r"^bench(-[a-z0-9-]{1,50})?\Z"
+QUEUE_EXPECTED = "must be bench, or bench- and a name in small letters, as bench-eu-1a"
 FIELDS = (
     "is_on",
     "database",

@@ -1,0 +1,57 @@
+"""Where the load of a run can go, for somebody who chooses: how many clients fit, or why it cannot be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.benchmarks.domain import topologies
+from apps.benchmarks.domain.run_wish import CHILDREN_KEPT, Limits, Room
+from apps.benchmarks.domain.topologies import Server, Topology
+from apps.benchmarks.domain.workloads import WRITES, Workload
+
+
+@dataclass(frozen=True)
+class Choice:
+    """most_clients: that fit, within what the cluster allows. why_not: "" where it can be chosen."""
+
+    topology: Topology
+    most_clients: int
+    why_not: str
+
+    @property
+    def words(self) -> str:
+        """Behind its label: how many fit, or why it cannot be chosen."""
+        return self.why_not or f"at most {self.most_clients} client{'' if self.most_clients == 1 else 's'}"
+
+
+def choices(offered: Sequence[Topology], *, workload: Workload, limits: Limits) -> list[Choice]:
+    return [_choice(topology, workload, limits) for topology in offered]
+
+
+def _choice(topology: Topology, workload: Workload, limits: Limits) -> Choice:
+    most = most_clients(topology, limits)
+    why_not = ""
+    # Where a workload leaves it to the run whether it writes, its form decides that.
+    if workload.writes and WRITES.name not in workload.parameters and not topology.takes_writes:
+        why_not = "takes no writes, and this workload writes"
+    elif most < len(topology.servers):
+        why_not = "no session is free there now"
+    return Choice(topology, most, why_not)
+
+
+def most_clients(topology: Topology, limits: Limits) -> int:
+    """Spread evenly, so the server with the least room decides."""
+    rooms = [_free(server, limits) for server in topology.servers]
+    for clients in range(limits.most_clients, 0, -1):
+        wanted = topologies.shares(clients, len(rooms))
+        if all(free is None or share <= free for share, free in zip(wanted, rooms, strict=True)):
+            return clients
+    return 0
+
+
+def _free(server: Server, limits: Limits) -> int | None:
+    room = limits.rooms.get(server.name, Room())
+    if room.limit is None:
+        return None
+    return max(0, room.limit - (room.used or 0) - (CHILDREN_KEPT if server.is_pgpool else 0))
