@@ -29,7 +29,7 @@ class ParameterDescribed(TypedDict):
     least: int | None
     most: int | None
     choices: list[str] | None
-    default: Any
+    default: int | bool | str | None
 
 
 class Parameter(Protocol):
