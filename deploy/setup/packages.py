@@ -56,6 +56,7 @@ PACKAGES = (
     ),
     Package("pgpool2", "the lab's Pgpool-II", has_program("pgpool"), unit="pgpool2"),
     Package("redis-server", "nudges for workers and live points", has_program("redis-server"), unit="redis-server"),
+    Package("sysbench", "benchmark runs of sysbench", has_program("sysbench"), for_tests_only=True),
     Package("openssh-server", "delivery by SSH", has_program("sshd"), for_tests_only=True, unit="ssh"),
     Package("sudo", "delivery by SSH to a file of another account", has_program("sudo"), for_tests_only=True),
     Package("chromium", "the browser tests", has_program("chromium"), for_tests_only=True),

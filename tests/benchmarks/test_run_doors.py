@@ -86,6 +86,8 @@ def test_a_run_is_queued_behind_those_before_it(cluster: Cluster, api_client: Cl
             "parameters.write_batch",
             "more than 64 MiB at once",
         ),
+        ({"workload": "sysbench-read-write", "topology": "standbys"}, "topology", "takes no writes"),
+        ({"workload": "sysbench-read-only", "parameters": {"tables": 101}}, "parameters.tables", "from 1 to 100"),
         ({"parameters": {"fillfactor": 90}}, "parameters.fillfactor", "known are scale, protocol"),
         ({"clint": 4}, "clint", "is no field here"),
     ],

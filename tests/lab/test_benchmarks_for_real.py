@@ -22,7 +22,7 @@ from tests.lab.registered import register_lab
 pytestmark = pytest.mark.django_db(transaction=True)
 
 RUNS = "/api/v1/benchmarks/runs/"
-TABLES = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers"
+TABLES = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers, sbtest1, sbtest2"
 
 
 @pytest.fixture
@@ -174,6 +174,25 @@ def test_errors_end_a_run_or_are_told_with_it(loadable: Lab) -> None:
     assert "division by zero" in finding["sentence"]
     assert (stopped.state, stopped.is_partial) == ("stopped", True)
     assert "during a run at most 0.2 of all may" in stopped.stop_reason
+
+
+def test_sysbench_measures_and_uses_its_tables_again(loadable: Lab) -> None:
+    operator = script("operator")
+    wish = {"clients": 2, "parameters": {"tables": 2, "table_size": 1000}}
+
+    writing = carried_out(asked(operator, workload="sysbench-read-write", topology="pgpool:pgpool-1", **wish))
+    reading = carried_out(asked(operator, workload="sysbench-point-select", topology="standbys", warm_up_s=1, **wish))
+
+    assert (writing.state, writing.error, reading.state, reading.error) == ("done", "", "done", "")
+    for run in (writing, reading):
+        latency = run.result["latency_ms"]
+        assert 0 < latency["p50"] <= latency["p95"] <= latency["p99"]
+        assert run.samples.filter(at_s=1).get().tps > 0
+        assert run.environment["client"]["program"].startswith("sysbench 1.")
+    names = [list(run.outputs.order_by("pk").values_list("name", flat=True)) for run in (writing, reading)]
+    assert names[0] == ["preparation", "preparation", "pgpool-1"]
+    assert names[1][:2] == ["warm-up", "warm-up"]
+    assert len(reading.result["tps_by_server"]) == 2
 
 
 def test_one_under_way_is_stopped_and_what_it_measured_is_kept(loadable: Lab, wait_until: Callable[..., None]) -> None:

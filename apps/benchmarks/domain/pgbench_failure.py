@@ -43,6 +43,16 @@ class Cause(StrEnum):
     OTHER = "other"
 
 
+# What servers and libpq say to any program.
+OF_THE_SERVER = frozenset(
+    {
+        Cause.DATABASE, Cause.CREDENTIALS, Cause.PRIVILEGE, Cause.TOO_MANY_CLIENTS, Cause.NOT_ACCEPTING, Cause.REFUSED,
+        Cause.NAME, Cause.UNREACHABLE, Cause.READ_ONLY, Cause.RECOVERY_CONFLICT, Cause.DISK_FULL, Cause.TIMEOUT,
+        Cause.CLOSED,
+    }
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Failure:
     """reason, fix: sentences for people. printed: the line that told, "" where none did.

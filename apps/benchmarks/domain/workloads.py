@@ -27,6 +27,13 @@ WRITES = YesNo(
 OWN_SCALE = WholeNumber(
     "scale", "Scale of the tables of pgbench; 0: the scripts use none", least=0, most=10_000, default=0
 )
+# Of sysbench.
+TABLES = WholeNumber("tables", "Tables, named sbtest1, sbtest2, …", least=1, most=100, default=4)
+TABLE_SIZE = WholeNumber(
+    "table_size", "Rows of each table: 100,000 are about 25 MB", least=100, most=100_000_000, default=100_000
+)
+PREPARED = YesNo("prepared", "Each session prepares its statements once (--db-ps-mode)", default=True)
+SKIP_TRX = YesNo("skip_trx", "Each statement alone, without BEGIN and COMMIT (--skip-trx)")
 
 
 def _by_name(*parameters: Parameter) -> Mapping[str, Parameter]:
@@ -77,6 +84,30 @@ WORKLOADS: Mapping[str, Workload] = {
             parameters=pubsub_plan.PARAMETERS,
             sessions=pubsub_plan.sessions,
             is_closed_loop=False,
+        ),
+        Workload(
+            "sysbench-point-select",
+            "sysbench OLTP, point SELECTs",
+            "sysbench",
+            "oltp_point_select",
+            writes=False,
+            parameters=_by_name(TABLES, TABLE_SIZE, PREPARED, THROTTLE, RESEED),
+        ),
+        Workload(
+            "sysbench-read-only",
+            "sysbench OLTP, read only (14 statements)",
+            "sysbench",
+            "oltp_read_only",
+            writes=False,
+            parameters=_by_name(TABLES, TABLE_SIZE, PREPARED, SKIP_TRX, THROTTLE, RESEED),
+        ),
+        Workload(
+            "sysbench-read-write",
+            "sysbench OLTP, read and write (18 statements)",
+            "sysbench",
+            "oltp_read_write",
+            writes=True,
+            parameters=_by_name(TABLES, TABLE_SIZE, PREPARED, THROTTLE, RESEED),
         ),
     )
 }

@@ -47,6 +47,12 @@ def standing_tables(session: Session, tables: Iterable[str]) -> set[str]:
     return {name for (name,) in session.execute(statement, [list(tables)])}
 
 
+def highest_id(session: Session, table: str) -> int | None:
+    """None of an empty one."""
+    row = session.execute(sql.SQL("SELECT max(id) FROM {}").format(sql.Identifier(table))).fetchone()
+    return None if row is None else row[0]
+
+
 def version(server: Server, account: Account) -> str:
     """Of PostgreSQL, as 15.8. Raises CannotPrepare."""
     with session(server, account) as found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from apps.clusters.outside.tls_roots import root_certificates
 
 APPLICATION_NAME = "lifeguard-benchmark"
 CONNECT_WITHIN_S = 10
+_SAYS_WITHIN_S = 5
 
 
 class ProgramMissing(RuntimeError):
@@ -96,6 +98,16 @@ class Driver(Protocol):
 
     def notes(self, wish: Wish) -> list[str]:
         """What a reader of its figures must know of how they are made."""
+
+
+def said_version(program: str) -> str:
+    """What --version says; "" where it says nothing."""
+    words = [program, "--version"]
+    try:
+        said = subprocess.run(words, capture_output=True, text=True, timeout=_SAYS_WITHIN_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return said.stdout.strip()
 
 
 def environment(account: Account) -> dict[str, str]:

@@ -9,8 +9,14 @@ from apps.benchmarks.drivers.driver import Driver
 from apps.benchmarks.drivers.pgbench import Pgbench
 from apps.benchmarks.drivers.pgbench_scripts import PgbenchScripts
 from apps.benchmarks.drivers.pubsub_program import PubSub
+from apps.benchmarks.drivers.sysbench import Sysbench
 
-DRIVERS: Mapping[str, Driver] = {"pgbench": Pgbench(), "pgbench-scripts": PgbenchScripts(), "pubsub": PubSub()}
+DRIVERS: Mapping[str, Driver] = {
+    "pgbench": Pgbench(),
+    "pgbench-scripts": PgbenchScripts(),
+    "pubsub": PubSub(),
+    "sysbench": Sysbench(),
+}
 
 
 def driver_of(workload: Workload) -> Driver:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from pathlib import Path
 
 from apps.benchmarks.domain import pgbench_log, topologies
@@ -19,13 +18,12 @@ from apps.benchmarks.domain.run_result import Part
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.drivers import database
-from apps.benchmarks.drivers.driver import Account, ProgramMissing, Standing, environment
+from apps.benchmarks.drivers.driver import Account, ProgramMissing, Standing, environment, said_version
 from apps.benchmarks.drivers.processes import Command
 
 TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
 # Where Debian keeps it beside the server.
 _DEBIAN = Path("/usr/lib/postgresql")
-_SAYS_WITHIN_S = 5
 # Its status then; 1 is for what it finds before it begins.
 _SOME_GAVE_UP = 2
 LOG_PREFIX = "transactions"
@@ -51,12 +49,7 @@ class Pgbench:
         return str(versions[-1])
 
     def version(self, program: str) -> str:
-        words = [program, "--version"]
-        try:
-            said = subprocess.run(words, capture_output=True, text=True, timeout=_SAYS_WITHIN_S, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
-        return said.stdout.strip()
+        return said_version(program)
 
     def lay_out(self, program: str, wish: Wish, folder: Path) -> None:
         """Nothing: its own workloads are in the program."""

@@ -1,0 +1,131 @@
+"""sysbench OLTP as a load generator: its tables sbtest1, sbtest2, …, its command lines, and what it reports."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from apps.benchmarks.domain import topologies
+from apps.benchmarks.domain.latency_histogram import LatencyHistogram
+from apps.benchmarks.domain.load_report import LoadReport, LoadSecond
+from apps.benchmarks.domain.pgbench_failure import OF_THE_SERVER, parse_failure
+from apps.benchmarks.domain.printed import UnreadableOutputError
+from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.run_result import Part
+from apps.benchmarks.domain.run_wish import Wish
+from apps.benchmarks.domain.sysbench_output import SysbenchResult, parse_intermediate, parse_result
+from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.domain.workloads import PREPARED, SKIP_TRX, TABLE_SIZE, TABLES
+from apps.benchmarks.drivers import database
+from apps.benchmarks.drivers.driver import Account, ProgramMissing, Standing, environment, said_version
+from apps.benchmarks.drivers.processes import Command
+
+LONGEST_SAID = 300
+
+
+class Sysbench:
+    """A thread of it is a client, with a session of its own."""
+
+    def find_program(self) -> str:
+        found = shutil.which("sysbench")
+        if found is None:
+            raise ProgramMissing("this worker has no sysbench. Install it on its machine (Debian: sysbench).")
+        return found
+
+    def version(self, program: str) -> str:
+        return said_version(program)
+
+    def lay_out(self, program: str, wish: Wish, folder: Path) -> None:
+        """Nothing: its own workloads are in the program."""
+
+    def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
+        tables = [f"sbtest{number}" for number in range(1, wish.parameters[TABLES.name] + 1)]
+        with database.session(primary, account) as session:
+            is_ready = database.standing_tables(session, tables) == set(tables)
+            # Rows are deleted and inserted again with the same number.
+            is_ready = is_ready and all(
+                database.highest_id(session, name) == wish.parameters[TABLE_SIZE.name] for name in tables
+            )
+        return Standing(is_ready, tables)
+
+    def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
+        """What stood in the tables before is dropped."""
+        words = [program, wish.workload.mode, *_place(primary, account), *_tables(wish)]
+        return [Command("preparation", [*words, action], environment(account)) for action in ("cleanup", "prepare")]
+
+    def load(
+        self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
+    ) -> list[Command]:
+        servers = wish.topology.servers
+        found = []
+        for number, (server, clients) in enumerate(
+            zip(servers, topologies.shares(wish.clients, len(servers)), strict=True)
+        ):
+            words = [program, wish.workload.mode, *_place(server, account), *_tables(wish)]
+            words += [f"--threads={clients}", f"--time={duration_s}"]
+            words.append(f"--db-ps-mode={'auto' if wish.parameters[PREPARED.name] else 'disable'}")
+            words += ["--skip-trx=on"] if wish.parameters.get(SKIP_TRX.name) else []
+            if wish.throttle_per_s:  # a whole number, and 0 would be none
+                words.append(f"--rate={max(1, round(wish.throttle_per_s * clients / wish.clients))}")
+            words += ["--report-interval=1", "--histogram=on"] if is_measured else []
+            own = folder / str(number) if is_measured else None
+            found.append(Command(server.name, [*words, "run"], environment(account), own))
+        return found
+
+    def second(self, line: str) -> LoadSecond | None:
+        """Of latencies it tells only a percentile, which cannot be put together with that of other processes."""
+        told = parse_intermediate(line)
+        return None if told is None else LoadSecond(told.at_s, told.tps, None, failed=round(told.errors_per_s))
+
+    def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
+        found = parse_result(output)
+        if found.report is None:
+            raise UnreadableOutputError(0, "", "a whole report of sysbench, which begins with 'SQL statistics:'")
+        report = LoadReport(
+            tps=found.report.tps,
+            transactions=found.report.transactions,
+            failed=found.report.errors,
+            latency_ms=found.report.latency_mean_ms,
+            own={"queries_per_s": found.report.queries_per_s, "reconnects": found.report.reconnects},
+        )
+        return Part(server, report, _histogram(found))
+
+    def gave_up(self, output: str, exit_code: int) -> str:
+        """Nothing: all its threads end with the first that fails."""
+        return ""
+
+    def failure(self, output: str, exit_code: int) -> str:
+        failure = parse_failure(output, exit_status=exit_code)
+        if failure.cause in OF_THE_SERVER:
+            return f"{failure.reason} {failure.fix}"
+        printed = [line.strip() for line in output.splitlines() if line.strip()]
+        told = next((line for line in printed if line.startswith("FATAL:")), printed[-1] if printed else "nothing")
+        return f"sysbench ended with status {exit_code}. It printed: {told[:LONGEST_SAID]}"
+
+    def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:
+        return []
+
+    def notes(self, wish: Wish) -> list[str]:
+        found = ["percentiles are of sysbench's histogram, whose buckets are up to 2 % wide"]
+        if wish.throttle_per_s:
+            found.append("latencies count from when the throttle would have begun a transaction, its wait included")
+        return found
+
+
+def _histogram(found: SysbenchResult) -> LatencyHistogram:
+    kept = LatencyHistogram()
+    for milliseconds, count in found.histogram:
+        if count:
+            kept.record(round(milliseconds * 1000), count)
+    return kept
+
+
+def _place(server: Server, account: Account) -> list[str]:
+    return [
+        "--db-driver=pgsql", f"--pgsql-host={server.host}", f"--pgsql-port={server.port}",
+        f"--pgsql-user={account.username}", f"--pgsql-db={account.database}",
+    ]  # fmt: skip
+
+
+def _tables(wish: Wish) -> list[str]:
+    return [f"--tables={wish.parameters[TABLES.name]}", f"--table-size={wish.parameters[TABLE_SIZE.name]}"]
