@@ -3,7 +3,7 @@
 from celery import shared_task
 from django.utils import timezone
 
-from apps.benchmarks.control import comparison_rows, run_engine, run_rows
+from apps.benchmarks.control import campaign_rounds, comparison_rows, run_engine, run_rows
 from apps.clusters.control import rollout_rows
 from apps.clusters.rollout_tasks import holder
 
@@ -15,8 +15,11 @@ def carry_out_run(run_id: int) -> None:
 
 @shared_task(name="benchmarks.advance_runs")
 def advance_runs() -> None:
-    """Give every run whose turn it is to a worker of its queue, settle those whose worker died; end comparisons."""
+    """Whatever is due: rounds of campaigns, ends of comparisons, runs whose turn it is, those whose worker died."""
+    now = timezone.now()
+    campaign_rounds.begin_due(now=now)
+    campaign_rounds.end_overdue(now=now)
     for comparison_id in comparison_rows.under_way():
-        comparison_rows.advance(comparison_id, now=timezone.now())
+        comparison_rows.advance(comparison_id, now=now)
     for run_id, queue in run_rows.due_runs():
         rollout_rows.nudge(run_id, task=run_rows.CARRY_OUT_TASK, queue=queue)

@@ -12,7 +12,13 @@ from rest_framework.test import APIClient
 
 from apps.accounts.models import ApiToken, Organisation
 from apps.benchmarks.domain.published_examples import published_texts
-from apps.benchmarks.models import BenchmarkAccess, BenchmarkComparison, BenchmarkImport, BenchmarkRun
+from apps.benchmarks.models import (
+    BenchmarkAccess,
+    BenchmarkCampaign,
+    BenchmarkComparison,
+    BenchmarkImport,
+    BenchmarkRun,
+)
 from apps.clusters.control import backend_operations, convergence
 from apps.clusters.history.metrics import METRICS
 from apps.clusters.models import BackendOperation, Cluster, RollingRestart, Rollout
@@ -76,6 +82,12 @@ def compared(run: BenchmarkRun) -> None:
         pk=run.pk, cluster=run.cluster, name="scales", baseline=0, repetitions=2, over="x", order_seed=1, state="done",
         arms=[{**arm, "label": f"x {x}", "x": float(x)} for x in (1, 2, 4)], requested_by_name="Ann",
     )  # fmt: skip
+    campaign = BenchmarkCampaign.objects.create(
+        pk=run.pk, cluster=run.cluster, name="nightly", arms=[{**arm, "label": f"x {x}"} for x in (1, 2, 4)],
+        repetitions=2, over="x", cron="0 2 * * *", window_min=60, budget_min=60, requested_by_name="Ann",
+    )  # fmt: skip
+    campaign.rounds.create(due_at=NOW, comparison=comparison)
+    campaign.rounds.create(due_at=NOW, kind="by_hand", reason="busy")
     for position in range(9):
         again = BenchmarkRun.objects.get(pk=run.pk)
         again.pk, again.tps = 1_000_000 + position, 250.0 + position

@@ -31,6 +31,7 @@ from tests.controlplane.write_world import LOAD, World
 pytestmark = pytest.mark.django_db
 
 WRITING = ("POST", "PUT", "PATCH", "DELETE")
+CAMPAIGNS = "/api/v1/benchmarks/campaigns/"
 OWN_PASSWORD = "correct horse battery"
 # What changes nothing that belongs to an organisation, and why nobody has to be able to look it up.
 UNAUDITED = {
@@ -412,6 +413,22 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
     ("DELETE", "api-import"): (
         "benchmarks.import.removed",
         lambda w: w.script.delete(f"/api/v1/benchmarks/imports/{w.imported()}/"),
+    ),
+    ("POST", "api-campaigns"): (
+        "benchmarks.campaign.created",
+        lambda w: w.script.post(CAMPAIGNS, w.repeatable(), format="json"),
+    ),
+    ("PATCH", "api-campaign"): (
+        "benchmarks.campaign.paused",
+        lambda w: w.script.patch(f"{CAMPAIGNS}{w.campaign()}/", {"is_paused": True}, format="json"),
+    ),
+    ("DELETE", "api-campaign"): (
+        "benchmarks.campaign.removed",
+        lambda w: w.script.delete(f"{CAMPAIGNS}{w.campaign()}/"),
+    ),
+    ("POST", "api-campaign-rounds"): (
+        "benchmarks.campaign.begun",
+        lambda w: w.script.post(f"{CAMPAIGNS}{w.campaign()}/rounds/"),
     ),
     ("POST", "comparison-stop"): (
         "benchmarks.comparison.stopped",

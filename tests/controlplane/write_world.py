@@ -102,6 +102,14 @@ class World:
         answer = self.script.post("/api/v1/benchmarks/comparisons/", self.comparable(), format="json")
         return int(answer.json()["id"])
 
+    def repeatable(self) -> dict[str, Any]:
+        """A campaign that can be asked for, as REST takes it."""
+        return {**self.comparable(), "name": "Nightly", "cron": "0 2 * * *", "window_min": 60, "budget_min": 60}
+
+    def campaign(self) -> int:
+        answer = self.script.post("/api/v1/benchmarks/campaigns/", self.repeatable(), format="json")
+        return int(answer.json()["id"])
+
     def imported(self) -> int:
         return imports.take_example(caller=self.caller, key="spqr_router").pk
 

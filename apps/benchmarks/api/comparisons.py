@@ -149,14 +149,20 @@ def _asked(caller: Caller, given: dict[str, Any]) -> BenchmarkComparison:
     for name in ("cluster", "arms"):
         if name not in given:
             raise ValidationError({name: ["is needed, unless `runs` are picked"]})
+    arms = merged_arms(given)
+    cluster = lookup.cluster_of(caller=caller, slug=given.pop("cluster"))
+    return comparisons.request(caller=caller, cluster=cluster, arms=arms, **given)
+
+
+def merged_arms(given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each arm over what all share; `arms` and `common` are taken out. Raises ValidationError for what neither has."""
     common = dict(given.pop("common", {}))
     arms = [{**common, **arm, "parameters": _merged(common, arm)} for arm in given.pop("arms")]
     for position, arm in enumerate(arms):
         for name in NEEDED:
             if name not in arm:
                 raise ValidationError({f"arms.{position}.{name}": ["is needed, here or in `common`"]})
-    cluster = lookup.cluster_of(caller=caller, slug=given.pop("cluster"))
-    return comparisons.request(caller=caller, cluster=cluster, arms=arms, **given)
+    return arms
 
 
 def _merged(common: dict[str, Any], arm: dict[str, Any]) -> dict[str, Any]:

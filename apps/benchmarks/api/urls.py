@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.benchmarks.api import calculators, comparisons, imports, runs
+from apps.benchmarks.api import calculators, campaigns, comparisons, imports, runs
 
 urlpatterns = [
     path("benchmarks/runs/", runs.RunsView.as_view(), name="api-runs"),
@@ -15,6 +15,9 @@ urlpatterns = [
     path("benchmarks/imports/", imports.ImportsView.as_view(), name="api-imports"),
     path("benchmarks/imports/examples/", imports.ExamplesView.as_view(), name="api-import-examples"),
     path("benchmarks/imports/<int:pk>/", imports.ImportView.as_view(), name="api-import"),
+    path("benchmarks/campaigns/", campaigns.CampaignsView.as_view(), name="api-campaigns"),
+    path("benchmarks/campaigns/<int:pk>/", campaigns.CampaignView.as_view(), name="api-campaign"),
+    path("benchmarks/campaigns/<int:pk>/rounds/", campaigns.CampaignRoundsView.as_view(), name="api-campaign-rounds"),
     path("clusters/<slug:slug>/benchmarks/", runs.AccessView.as_view(), name="api-cluster-benchmarks"),
     path("calculators/compare/", calculators.CompareView.as_view(), name="api-compare"),
     path("calculators/sanity/", calculators.SanityView.as_view(), name="api-sanity"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -13,6 +15,7 @@ from apps.benchmarks.domain import comparison_plan
 from apps.benchmarks.domain.comparison_plan import FIRST_BLOCK, Arm
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun, ComparisonRun
+from apps.clusters.models import Cluster
 from apps.live import events
 
 # So often a block is measured anew whose runs gave way to a rollout or failed.
@@ -22,19 +25,49 @@ MOST_FAILED_IN_A_ROW = 3
 State = BenchmarkComparison.State
 
 
-def queue_blocks(
-    comparison: BenchmarkComparison,
-    wishes: Sequence[Wish],
-    blocks: Sequence[int],
-    *,
-    queue: str,
-    by: User | None,
-    by_name: str,
-) -> None:
-    """One run of each arm a block, in the order of the blocks. wishes: one an arm."""
-    for block, arm in comparison_plan.order(len(wishes), blocks, comparison.order_seed):
-        run = run_rows.create(comparison.cluster, wishes[arm], queue=queue, by=by, by_name=by_name)
+@dataclass(frozen=True)
+class Plan:
+    """What was found right. wishes, labels, xs: one an arm. queue: of the workers that make the load."""
+
+    cluster: Cluster
+    name: str
+    wishes: tuple[Wish, ...]
+    labels: tuple[str, ...]
+    xs: tuple[float | None, ...]
+    baseline: int
+    repetitions: int
+    over: str
+    margin_percent: float
+    queue: str
+
+    @property
+    def load_s(self) -> int:
+        """Seconds of load, warm-ups included, the first block too; making data comes on top."""
+        return sum(wanted.duration_s + wanted.warm_up_s for wanted in self.wishes) * (self.repetitions + 1)
+
+
+def make(plan: Plan, *, by: User | None, by_name: str) -> BenchmarkComparison:
+    """The row and every run of it, queued in the order of their blocks."""
+    comparison = BenchmarkComparison.objects.create(
+        cluster=plan.cluster,
+        name=plan.name,
+        arms=[
+            _arm(wanted, label=label, x=x) for wanted, label, x in zip(plan.wishes, plan.labels, plan.xs, strict=True)
+        ],
+        baseline=plan.baseline,
+        repetitions=plan.repetitions,
+        over=plan.over,
+        margin_percent=plan.margin_percent,
+        order_seed=secrets.randbits(62),
+        requested_by=by,
+        requested_by_name=by_name,
+    )
+    blocks = range(FIRST_BLOCK, plan.repetitions + 1)
+    for block, arm in comparison_plan.order(len(plan.wishes), blocks, comparison.order_seed):
+        run = run_rows.create(plan.cluster, plan.wishes[arm], queue=plan.queue, by=by, by_name=by_name)
         ComparisonRun.objects.create(comparison=comparison, run=run, arm=arm, block=block)
+    announce(comparison)
+    return comparison
 
 
 def under_way() -> list[int]:
@@ -134,6 +167,14 @@ def _end(comparison: BenchmarkComparison, state: str, *, reason: str, now: datet
     announce(comparison)
 
 
+def end_early(comparison: BenchmarkComparison, *, reason: str, now: datetime) -> None:
+    """Of a row that is locked: what waits is stopped, the run under way goes on to its end and counts."""
+    stop_queued(comparison, reason=reason, now=now)
+    comparison.extra_blocks = MOST_EXTRA_BLOCKS  # none is measured again
+    comparison.save(update_fields=["extra_blocks"])
+    announce(comparison)
+
+
 def end_by_hand(comparison: BenchmarkComparison, *, reason: str, now: datetime) -> None:
     """Of a row that is locked: those that wait at once, the one under way within seconds."""
     stop_queued(comparison, reason=reason, now=now)
@@ -149,7 +190,7 @@ def announce(comparison: BenchmarkComparison) -> None:
     events.announce(f"cluster.{comparison.cluster_id}", "comparison", **told)
 
 
-def arm_of(wanted: Wish, *, label: str, x: float | None) -> Arm:
+def _arm(wanted: Wish, *, label: str, x: float | None) -> Arm:
     return {
         "label": label,
         "workload": wanted.workload.key,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,7 +13,7 @@ from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.benchmarks.control import comparison_rows, runs
-from apps.benchmarks.control.comparison_rows import State, is_measured
+from apps.benchmarks.control.comparison_rows import Plan, State, is_measured
 from apps.benchmarks.control.runs import RunRefused
 from apps.benchmarks.domain import comparison_plan, run_wish
 from apps.benchmarks.domain.comparison_plan import PlanRefused
@@ -45,6 +44,28 @@ def request(
     Raises PlanRefused, WishRefused (field: arms.N.…), RunRefused, or writes.NotAllowed; nothing is stored then.
     """
     caller.require(Role.OPERATOR)
+    plan = planned(
+        cluster=cluster, arms=arms, repetitions=repetitions, baseline=baseline, name=name, over=over,
+        margin_percent=margin_percent,
+    )  # fmt: skip
+    with transaction.atomic():
+        comparison = comparison_rows.make(plan, by=caller.user, by_name=caller.user.shown_name)
+        told = {"arms": [arm["label"] for arm in comparison.arms], "repetitions": repetitions}
+        _record(caller, comparison, "requested", told)
+    return comparison
+
+
+def planned(
+    *,
+    cluster: Cluster,
+    arms: Sequence[Mapping[str, Any]],
+    repetitions: int,
+    baseline: int = 0,
+    name: str = "",
+    over: str = "",
+    margin_percent: float = 5.0,
+) -> Plan:
+    """As request, held against the cluster as it is now; nothing is stored. Raises what request raises."""
     access = runs.access_of(cluster)
     writes.refuse_unless_allowed(cluster)
     labels = comparison_plan.labelled(arms)
@@ -57,29 +78,18 @@ def request(
     comparison_plan.refuse_twice(over, xs)
     if BenchmarkRun.objects.filter(cluster=cluster, state=BenchmarkRun.State.QUEUED).count() >= MOST_QUEUED:
         raise RunRefused(f"{MOST_QUEUED} runs of {cluster.name} are queued already. Wait for some, or stop them.")
-    with transaction.atomic():
-        comparison = BenchmarkComparison.objects.create(
-            cluster=cluster,
-            name=name.strip() or f"{len(arms)} arms: {', '.join(labels)}"[:200],
-            arms=[
-                comparison_rows.arm_of(wanted, label=label, x=x)
-                for wanted, label, x in zip(wishes, labels, xs, strict=True)
-            ],
-            baseline=baseline,
-            repetitions=repetitions,
-            over=over,
-            margin_percent=margin_percent,
-            order_seed=secrets.randbits(62),
-            requested_by=caller.user,
-            requested_by_name=caller.user.shown_name,
-        )
-        blocks = range(comparison_plan.FIRST_BLOCK, repetitions + 1)
-        comparison_rows.queue_blocks(
-            comparison, wishes, blocks, queue=access.queue, by=caller.user, by_name=caller.user.shown_name
-        )
-        _record(caller, comparison, "requested", {"arms": labels, "repetitions": repetitions})
-        comparison_rows.announce(comparison)
-    return comparison
+    return Plan(
+        cluster=cluster,
+        name=name.strip() or f"{len(arms)} arms: {', '.join(labels)}"[:200],
+        wishes=tuple(wishes),
+        labels=tuple(labels),
+        xs=tuple(xs),
+        baseline=baseline,
+        repetitions=repetitions,
+        over=over,
+        margin_percent=margin_percent,
+        queue=access.queue,
+    )
 
 
 def of_runs(*, caller: Caller, run_ids: Sequence[int], baseline: int = 0, name: str = "") -> BenchmarkComparison:

@@ -82,7 +82,7 @@ def side_by_side(
     texts = list(dict.fromkeys(text for arm in arms for one in arm for text in one.statements))
     found = []
     for position, arm in enumerate(arms):
-        spreads = {metric.key: _spread(values) for metric in METRICS if (values := _values(arm, metric.key))}
+        spreads = {metric.key: spread(values) for metric in METRICS if (values := _values(arm, metric.key))}
         against = {}
         for metric in METRICS:
             first, second = _beside(base, arm, metric.key, are_blocks=are_blocks)
@@ -101,7 +101,7 @@ def _values(arm: Sequence[Measured], key: str) -> list[float]:
     return [one.figures[key] for one in arm if one.figures.get(key)]
 
 
-def _spread(values: Sequence[float]) -> Spread:
+def spread(values: Sequence[float]) -> Spread:
     if len(values) < 2:
         return Spread(len(values), values[0], None, None)
     found = intervals.of_pairs([math.log(value) for value in values])

@@ -1,15 +1,18 @@
-"""Tables of benchmarks: who may load a cluster and how hard, runs and what they measured, comparisons, imports."""
+"""Tables of benchmarks: who may load a cluster, runs, comparisons, campaigns, imports."""
 
 from apps.benchmarks.models.access import BenchmarkAccess
+from apps.benchmarks.models.campaign import BenchmarkCampaign, CampaignRound
 from apps.benchmarks.models.comparison import BenchmarkComparison, ComparisonRun
 from apps.benchmarks.models.imported import BenchmarkImport
 from apps.benchmarks.models.run import BenchmarkRun, RunOutput, RunSample
 
 __all__ = [
     "BenchmarkAccess",
+    "BenchmarkCampaign",
     "BenchmarkComparison",
     "BenchmarkImport",
     "BenchmarkRun",
+    "CampaignRound",
     "ComparisonRun",
     "RunOutput",
     "RunSample",
