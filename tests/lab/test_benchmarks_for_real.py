@@ -15,6 +15,7 @@ from rest_framework.test import APIClient
 
 from apps.benchmarks.control import run_engine
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun, RunSample
+from apps.clusters.models import BackendLatest, Cluster, InstanceLatest
 from deploy.lab import Lab
 from tests.clusters.callers_at_doors import script
 from tests.lab.registered import register_lab
@@ -209,6 +210,9 @@ def test_one_under_way_is_stopped_and_what_it_measured_is_kept(loadable: Lab, wa
     worker.start()
     wait_until(lambda: RunSample.objects.filter(run=run).exists(), "something is measured")
     assert len(programs_of(run)) == 1
+    polled(run.cluster)
+    seen = RunSample.objects.filter(run=run).count()
+    wait_until(lambda: RunSample.objects.filter(run=run).count() > seen + 1, "it looks at what was polled")
     assert operator.post(f"{RUNS}{run.pk}/stop/").status_code == 202
     worker.join(timeout=60)
 
@@ -218,7 +222,23 @@ def test_one_under_way_is_stopped_and_what_it_measured_is_kept(loadable: Lab, wa
     load = run.outputs.get(name=loadable.backends.primary.name)
     assert load.exit_code is not None
     assert load.exit_code < 0
+    [point] = run.environment["course"]
+    assert point["at_s"] > 0
+    assert list(point["replay_lag_s"].values()) == [1.5]
     assert programs_of(run) == []
+
+
+def polled(cluster: Cluster) -> None:
+    """As if Lifeguard had polled it just now."""
+    now = timezone.now()
+    for instance in cluster.instances.all():
+        InstanceLatest.objects.update_or_create(
+            instance=instance, defaults={"polled_at": now, "state": "answering", "state_since": now}
+        )
+    standby = cluster.backends.exclude(node_id=cluster.primary_node_id).order_by("node_id")[0]
+    BackendLatest.objects.update_or_create(
+        backend=standby, defaults={"polled_at": now, "is_in_recovery": True, "replay_lag_s": 1.5}
+    )
 
 
 def programs_of(run: BenchmarkRun) -> list[str]:

@@ -13,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from apps.benchmarks.control import run_environment, run_folder, run_rows
+from apps.benchmarks.control.run_course import Course
 from apps.benchmarks.control.run_rows import LeaseLost
 from apps.benchmarks.domain import run_findings, run_result, run_wish
 from apps.benchmarks.domain.failed_share import FailedShare
@@ -74,6 +75,8 @@ class _Attempt:
         self._seconds = Seconds(processes=0)
         self._failed_share = FailedShare()
         self._given_up: list[RunFinding] = []
+        self._course: Course | None = None
+        self._measures_since = 0.0
 
     def go(self) -> None:
         self._account = self._sign_in()
@@ -93,6 +96,8 @@ class _Attempt:
     def end(self, state: str, **changes: object) -> None:
         """What was measured until then is kept, and marked as partial."""
         is_partial = self.run.samples.filter(attempt=self.run.attempts).exists()
+        if self._course is not None:
+            changes["environment"] = {**self.run.environment, "course": self._course.points}
         try:
             run_rows.finish(self.run, self._holder, now=self._clock(), state=state, is_partial=is_partial, **changes)
         except LeaseLost as error:
@@ -156,6 +161,8 @@ class _Attempt:
             (self._folder / str(number)).mkdir()
         run_rows.change(self.run, self._holder, state=State.RUNNING, phase="measures", measured_at=self._clock())
         run_rows.announce(self.run)
+        self._course = Course(self.run.cluster, duration_s=self.run.duration_s)
+        self._measures_since = time.monotonic()
         processes = self._run(commands, within_s=self.run.duration_s + GRACE_S, may_be_partial=True)
         self._given_up = [
             run_findings.of_given_up(one.command.name, reason)
@@ -174,9 +181,10 @@ class _Attempt:
     def _keep_result(self, parts: Sequence[Part]) -> None:
         found = run_result.merge(parts)
         self._phase("checks its data")
-        broken = self._driver.check_data(self._wish, self._primary, self._account)
+        broken = self._checked_data()
         is_partial = bool(self._given_up) or any(part.report.is_partial for part in parts)
         environment = {**self.run.environment, **run_environment.at_end(self.run), "notes": self._notes}
+        environment["course"] = self._course.points if self._course is not None else []
         findings = run_findings.of_run(
             found, clients=self.run.clients, duration_s=self.run.duration_s, placement=environment["placement"],
             throttle_per_s=self._wish.throttle_per_s, reconnects=self._wish.reconnects,
@@ -187,6 +195,12 @@ class _Attempt:
             self.run, self._holder, now=self._clock(), state=State.DONE, tps=found["tps"], result=found,
             environment=environment, findings=findings, is_partial=is_partial,
         )  # fmt: skip
+
+    def _checked_data(self) -> list[RunFinding]:
+        try:
+            return self._driver.check_data(self._wish, self._primary, self._account)
+        except CannotPrepare as error:  # what was measured stands all the same
+            return [{"check": "data_checked", "ok": False, "sentence": f"Its data could not be checked: {error}"}]
 
     def _commands(self, duration_s: int, *, is_measured: bool) -> list[Command]:
         return self._driver.load(
@@ -252,6 +266,8 @@ class _Attempt:
             raise RunStopped(self.run.stop_reason)
         if why := run_rows.why_not_now(self.run.cluster):
             raise RunStopped(f"It was stopped, since figures of two things at once say nothing of either: {why}")
+        if self._course is not None:
+            self._course.look(at_s=time.monotonic() - self._measures_since)
         self._guard_lag()
         most = self._access.most_failed_share
         if most is not None and (why := self._failed_share.above(most)):
