@@ -26,8 +26,15 @@ RESULT = {
     "failed": 3,
     "connect_ms": 15_000.0,
     "statements": [{"text": "SELECT abalance <from> accounts", "latency_ms": 1.0}],
-    "own": {},
-}
+    "own": {"pgpool-1": {"average_connection_ms": 1.25, "scripts_share": 0.5}},
+    "scripts": [
+        {
+            "name": "pay", "weight": 3, "transactions": 4500, "tps": 75.0, "failed": 1,
+            "latency_ms": {"mean": 5.0, "stddev": 1, "p50": 4.5, "p95": 8.25, "p99": 20.0},
+            "statements": [{"text": "UPDATE accounts", "latency_ms": 4.0}],
+        }
+    ],
+}  # fmt: skip
 FINDINGS = [
     {"check": "co_located", "ok": False, "sentence": "These share one machine: client, pgpool-1."},
     {"check": "littles_law", "ok": True, "sentence": "Latency is clients / tps."},
@@ -71,6 +78,10 @@ def test_a_run_that_is_done_shows_its_figures_findings_and_surroundings(cluster:
         "Holds Latency is clients / tps.",
         "SELECT abalance &lt;from&gt; accounts 1.00 ms 25.0 %",
         "pgpool-2 40.00 tps 40.0 %",
+        "pay weight 3, 75.00 tps, 1 failed",
+        "4.50 ms, 8.25 ms, 20.0 ms",
+        "UPDATE accounts 4.00 ms 80.0 %",
+        "average connection 1.25 ms",
         "localhost client, pgpool-1",
         "reads at 127.0.0.1:5001 750, 75.0 %",
         "WAL written 2 KiB",

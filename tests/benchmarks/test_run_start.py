@@ -104,6 +104,18 @@ def test_what_is_wrong_with_a_script_is_told_with_its_number(
     assert not BenchmarkRun.objects.exists()
 
 
+def test_clients_are_counted_where_the_parameters_make_them(cluster: Cluster, client_for: Browsers) -> None:
+    made = {"parameter_writers": 2, "parameter_groups": 3, "parameter_readers_per_group": 4}
+    operator = client_for("operator")
+
+    answer = operator.post(f"{ORDERS}&workload=pubsub", filled(clients="", **made))
+    refused = operator.post(f"{ORDERS}&workload=pubsub", filled(clients="", **{**made, "parameter_writers": 0}))
+
+    assert (answer.status_code, BenchmarkRun.objects.get().clients) == (303, 14)  # 2 + 3 × 4
+    assert refused.status_code == 422
+    assert "from 1 to 1000" in problem_beside(refused, "parameter_writers")
+
+
 def test_scripts_that_write_go_to_no_standby(cluster: Cluster, client_for: Browsers) -> None:
     operator = client_for("operator")
     assert "disabled" not in radio(operator.get(SCRIPTED).content.decode(), "standby:1")

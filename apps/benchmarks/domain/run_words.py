@@ -89,7 +89,7 @@ def topology_words(key: str) -> str:
         "standby": f"on standby {name}",
         "standbys": "on all standbys",
         "pgpool": f"through {name}",
-        "pgpools": "through all pgpools",
+        "pgpools": f"through {name or 'all'} pgpools",
     }
     return words.get(kind, f"on {key}")
 

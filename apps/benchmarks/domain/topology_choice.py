@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,11 +44,13 @@ def _choice(topology: Topology, workload: Workload, limits: Limits) -> Choice:
 def most_clients(topology: Topology, limits: Limits) -> int:
     """Spread evenly, so the server with the least room decides."""
     rooms = [_free(server, limits) for server in topology.servers]
-    for clients in range(limits.most_clients, 0, -1):
+
+    def too_many(clients: int) -> bool:
         wanted = topologies.shares(clients, len(rooms))
-        if all(free is None or share <= free for share, free in zip(wanted, rooms, strict=True)):
-            return clients
-    return 0
+        return any(free is not None and share > free for share, free in zip(wanted, rooms, strict=True))
+
+    # What fits, fits with fewer as well: the first count that does not is found by halving.
+    return bisect.bisect_left(range(1, limits.most_clients + 1), True, key=too_many)
 
 
 def _free(server: Server, limits: Limits) -> int | None:

@@ -9,6 +9,7 @@ from django import forms
 
 from apps.benchmarks.domain.run_wish import LONGEST_NOTE, Limits, WishRefused
 from apps.benchmarks.domain.topology_choice import Choice
+from apps.benchmarks.domain.workload_parameters import ParameterRefused
 from apps.benchmarks.domain.workloads import WRITES, Workload
 from apps.benchmarks.forms import parameters
 from apps.benchmarks.forms.scripts import ScriptsField
@@ -54,7 +55,8 @@ class RunForm(forms.Form):
     ) -> None:
         """like: what the fields hold at first, as REST names it; the usual where it is left out."""
         given = dict(like or {})
-        initial = {**USUAL, **given, **parameters.initial_of(workload, given.get("parameters", {}))}
+        usual = {**USUAL, "clients": None} if workload.sessions else USUAL
+        initial = {**usual, **given, **parameters.initial_of(workload, given.get("parameters", {}))}
         possible = [choice.topology.key for choice in choices if not choice.why_not]
         if initial.get("topology") not in possible:
             initial["topology"] = possible[0] if possible else None
@@ -63,6 +65,9 @@ class RunForm(forms.Form):
         self.choices = choices
         cast("forms.ChoiceField", self.fields["topology"]).choices = [(key, key) for key in possible]
         self.fields["clients"].help_text = f"at most {limits.most_clients:,} on this cluster, where so many fit"
+        if workload.sessions is not None:
+            self.fields["clients"].required = False
+            self.fields["clients"].help_text = "empty: as many as the parameters below make"
         self.fields["duration_s"].help_text = f"with its warm-up at most {limits.most_duration_s:,} s on this cluster"
         self.fields["warm_up_s"].help_text = "load that is in no figure"
         self.fields["threads"].help_text = "empty: one per client, at most four"
@@ -104,16 +109,24 @@ class RunForm(forms.Form):
     def wanted(self) -> dict[str, Any]:
         """As runs.request takes it."""
         cleaned = self.cleaned_data
+        values = parameters.values_of(self.workload, cleaned)
         return {
             "workload": self.workload.key,
             "topology": cleaned["topology"],
-            "clients": cleaned["clients"],
+            "clients": cleaned["clients"] or self._sessions(values),
             "threads": cleaned["threads"],
             "duration_s": cleaned["duration_s"],
             "warm_up_s": cleaned["warm_up_s"] or 0,
-            "parameters": parameters.values_of(self.workload, cleaned),
+            "parameters": values,
             "note": cleaned["note"],
         }
+
+    def _sessions(self, values: Mapping[str, Any]) -> int:
+        """What its parameters make; 1 where they do not go together, which is refused by their own name."""
+        try:
+            return self.workload.sessions(values) if self.workload.sessions else 1
+        except ParameterRefused:
+            return 1
 
     def refuse(self, error: WishRefused) -> None:
         """Beside its field; what no field is for, above all of them."""

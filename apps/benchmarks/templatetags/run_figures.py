@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apps.benchmarks.domain import run_words
+from apps.benchmarks.domain import own_words, run_words
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.workloads import WORKLOADS
 
@@ -59,6 +59,12 @@ def parameter_words(parameters: Mapping[str, object]) -> str:
 def told(findings: Sequence[RunFinding]) -> list[RunFinding]:
     """Those that do not hold."""
     return [each for each in findings if not each["ok"]]
+
+
+@register.filter
+def own_rows(figures: Mapping[str, object]) -> list[tuple[str, str]]:
+    """(what, its value) of figures that only one kind of load has."""
+    return own_words.rows(figures)
 
 
 @register.filter

@@ -32,6 +32,7 @@ def run_list(request: HttpRequest, caller: Caller) -> HttpResponse:
     allowed = reads.allowed_slugs(caller)
     context = {
         "runs": run_answers(runs=shown.rows, caller=caller),
+        "is_empty": not shown.rows and not by.is_any and not asked.get("before"),
         "next_query": shown.next_query,
         "query": asked.urlencode(),
         "by": by,

@@ -63,7 +63,12 @@ def test_a_latency_in_words(ms: float, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "words"),
-    [("standby:2", "on standby 2"), ("pgpools", "through all pgpools"), ("endpoint:bouncer", "on endpoint:bouncer")],
+    [
+        ("standby:2", "on standby 2"),
+        ("pgpools", "through all pgpools"),
+        ("pgpools:2", "through 2 pgpools"),
+        ("endpoint:bouncer", "on endpoint:bouncer"),
+    ],
 )
 def test_where_the_load_goes(key: str, words: str) -> None:
     assert run_words.topology_words(key) == words
