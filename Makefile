@@ -56,6 +56,7 @@ bench-many: setup-tests ## measure rollouts to many pgpools at once (100, or PGP
 
 bench-statistics: setup-tests ## look on simulated runs how often comparisons are right; needs no demo
 	@$(PYTHON) -m deploy.bench.statistics
+	@$(PYTHON) -m deploy.bench.nights
 
 chaos: setup-tests ## kill programs of the running demo amid 300 rollouts, and look what every pgpool runs
 	@$(PYTHON) -m deploy.chaos

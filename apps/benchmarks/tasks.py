@@ -21,5 +21,6 @@ def advance_runs() -> None:
     campaign_rounds.end_overdue(now=now)
     for comparison_id in comparison_rows.under_way():
         comparison_rows.advance(comparison_id, now=now)
+    campaign_rounds.judge_finished(now=now)
     for run_id, queue in run_rows.due_runs():
         rollout_rows.nudge(run_id, task=run_rows.CARRY_OUT_TASK, queue=queue)

@@ -239,3 +239,52 @@ def test_a_schedule_names_the_next_time(cron: str, expected: str) -> None:
 def test_what_is_no_schedule_is_told(cron: str) -> None:
     with pytest.raises(ScheduleRefused, match="expected five fields"):
         campaign_schedule.next_due(cron, after=timezone.now())
+
+
+def rounds_of(campaign: BenchmarkCampaign, *rates: float) -> None:
+    """So many scheduled rounds that are over; the second arm has these rates, the first always the same."""
+    for rate in rates:
+        campaign_rounds.begin_due(now=due(campaign))
+        over(campaign, rate)
+
+
+def over(campaign: BenchmarkCampaign, rate: float) -> None:
+    latest = campaign.rounds.order_by("-pk")[0]
+    assert latest.comparison_id is not None, latest.reason
+    finish_all(latest.comparison_id, [1000, rate])
+    advance(latest.comparison_id)
+    campaign_rounds.judge_finished(now=timezone.now())
+
+
+def test_a_slower_round_is_measured_again_before_it_is_told(cluster: Cluster, api_client: Client) -> None:
+    campaign, viewer = made(api_client), api_client("viewer")
+    address = f"{CAMPAIGNS}{campaign.pk}/"
+    rounds_of(campaign, 800, 803, 798, 801)
+    assert viewer.get(address).json()["sentence"].startswith("Too early to tell")
+    rounds_of(campaign, 799, 802, 800)
+    assert viewer.get(address).json()["sentence"].startswith("Too early to tell")  # the seventh is the latest itself
+    rounds_of(campaign, 700)
+
+    body = viewer.get(address).json()
+    assert "pgpools was 12.5 % slower" in body["sentence"]
+    assert [one["kind"] for one in body["rounds"][:2]] == ["confirming", "scheduled"]
+    campaign_rounds.judge_finished(now=timezone.now())
+    assert campaign.rounds.filter(kind="confirming").count() == 1
+
+    over(campaign, 702)
+    body = viewer.get(address).json()
+    assert body["sentence"].startswith("pgpools is 12.")
+    assert body["sentence"].endswith("measured twice.")
+    latest = body["rounds"][0]
+    assert [point["change"] for point in latest["trend"]] == ["none", "confirmed"]
+
+
+def test_a_slower_round_that_is_not_slower_again_is_not_told(cluster: Cluster, api_client: Client) -> None:
+    campaign = made(api_client)
+    rounds_of(campaign, 800, 803, 798, 801, 799, 802, 800, 700)
+
+    over(campaign, 800)
+
+    body = api_client("viewer").get(f"{CAMPAIGNS}{campaign.pk}/").json()
+    assert body["sentence"].startswith("No arm has stepped.")
+    assert campaign.rounds.filter(kind="confirming").count() == 1

@@ -11,7 +11,9 @@ from apps.benchmarks.control import campaign_schedule, comparison_rows, comparis
 from apps.benchmarks.control.runs import RunRefused
 from apps.benchmarks.domain.comparison_plan import PlanRefused
 from apps.benchmarks.domain.run_wish import WishRefused
+from apps.benchmarks.domain.step_change import Change
 from apps.benchmarks.models import BenchmarkCampaign, BenchmarkComparison, BenchmarkRun, CampaignRound
+from apps.benchmarks.queries import campaign_trend
 from apps.clusters.control import writes
 from apps.live import events
 
@@ -68,6 +70,28 @@ def _under_way(campaign: BenchmarkCampaign) -> BenchmarkComparison | None:
     return BenchmarkComparison.objects.filter(
         round__campaign=campaign, state=BenchmarkComparison.State.UNDER_WAY
     ).first()
+
+
+def judge_finished(*, now: datetime) -> None:
+    """Rounds that are over: one that lies outside of those before it is measured again before anybody is told."""
+    over = CampaignRound.objects.filter(is_judged=False, comparison__isnull=False).exclude(
+        comparison__state=BenchmarkComparison.State.UNDER_WAY
+    )
+    for pk, campaign_id in list(over.order_by("pk").values_list("pk", "campaign_id")):
+        with transaction.atomic():
+            campaign = (
+                BenchmarkCampaign.objects.select_for_update(of=("self",), skip_locked=True)
+                .select_related("cluster")
+                .filter(pk=campaign_id)
+                .first()
+            )
+            if campaign is None:
+                continue
+            CampaignRound.objects.filter(pk=pk).update(is_judged=True)
+            latest = campaign_trend.history(campaign)[-1]
+            is_suspected = any(one is not None and one.change is Change.SUSPECTED for one in latest.judged)
+            if latest.round.pk == pk and latest.round.kind != Kind.CONFIRMING and is_suspected:
+                begin(campaign, due_at=now, kind=Kind.CONFIRMING, now=now)
 
 
 def end_overdue(*, now: datetime) -> None:

@@ -52,6 +52,7 @@ class CampaignRound(models.Model):
         BenchmarkComparison, on_delete=models.SET_NULL, null=True, blank=True, related_name="round"
     )
     reason = models.TextField(blank=True, help_text="why it was left out, or ended before its time")
+    is_judged = models.BooleanField(default=False, help_text="held against the rounds before it")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
@@ -12,13 +13,14 @@ from django.utils import timezone
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.benchmarks.control import campaign_schedule
-from apps.benchmarks.control.comparison_rows import is_measured
-from apps.benchmarks.domain.comparison_plan import FIRST_BLOCK, labelled
-from apps.benchmarks.models import BenchmarkCampaign, CampaignRound, ComparisonRun
+from apps.benchmarks.domain.comparison_plan import labelled
+from apps.benchmarks.domain.step_change import FEWEST_BEFORE, Change, Judged
+from apps.benchmarks.models import BenchmarkCampaign, CampaignRound
+from apps.benchmarks.queries import campaign_trend
+from apps.benchmarks.queries.campaign_trend import Measured
 from apps.clusters.models import Cluster
 
 CALENDAR = timedelta(days=14)
-MOST_ROUNDS = 60
 
 
 class CampaignSummary(TypedDict):
@@ -45,11 +47,18 @@ class CampaignSummary(TypedDict):
 
 
 class TrendPoint(TypedDict):
-    """The typical run of an arm in this round, in tps, with its 95 % interval; null where there is none."""
+    """The typical run of an arm in this round, in tps, with its 95 % interval; null where there is none.
+
+    change: none, too_early, suspected or confirmed, against the rounds before; "" without a figure. limit_percent: a
+    change from which on it would have shown.
+    """
 
     tps: float | None
     low: float | None
     high: float | None
+    change: str
+    change_percent: float | None
+    limit_percent: float | None
 
 
 class RoundAnswer(TypedDict):
@@ -65,11 +74,15 @@ class RoundAnswer(TypedDict):
 
 
 class CampaignDetail(CampaignSummary):
-    """calendar: when rounds are due in the next 14 days. rounds: latest first. plan: the arms as asked for."""
+    """calendar: when rounds are due in the next 14 days. rounds: latest first. plan: the arms as asked for.
+
+    sentence: which arm stepped, or whether it is too early to tell.
+    """
 
     plan: list[dict[str, Any]]
     baseline: int
     margin_percent: float
+    sentence: str
     calendar: list[datetime]
     rounds: list[RoundAnswer]
 
@@ -88,7 +101,7 @@ def campaign_of(*, caller: Caller, pk: int) -> BenchmarkCampaign:
 
 
 def summary_answer(*, campaign: BenchmarkCampaign, caller: Caller) -> CampaignSummary:
-    last = campaign.rounds.select_related("comparison").order_by("-due_at", "-pk").first()
+    last = campaign.rounds.select_related("comparison").order_by("-pk").first()
     return {
         "id": campaign.pk,
         "cluster": campaign.cluster.slug,
@@ -112,26 +125,28 @@ def summary_answer(*, campaign: BenchmarkCampaign, caller: Caller) -> CampaignSu
 
 
 def detail_answer(*, campaign: BenchmarkCampaign, caller: Caller) -> CampaignDetail:
-    rounds = list(campaign.rounds.select_related("comparison").order_by("-due_at", "-pk")[:MOST_ROUNDS])
-    measured = _measured([one.comparison_id for one in rounds if one.comparison_id is not None])
+    measured = campaign_trend.history(campaign)
     return {
         **summary_answer(campaign=campaign, caller=caller),
         "plan": campaign.arms,
         "baseline": campaign.baseline,
         "margin_percent": campaign.margin_percent,
+        "sentence": _sentence(labelled(campaign.arms), measured),
         "calendar": calendar(campaign, now=timezone.now()),
-        "rounds": [
-            {
-                "id": one.pk,
-                "kind": one.kind,
-                "due_at": one.due_at,
-                "comparison": one.comparison_id,
-                "state": _state(one),
-                "reason": one.reason or ("" if one.comparison is None else one.comparison.reason),
-                "trend": [_point(measured.get((one.comparison_id, arm), [])) for arm in range(len(campaign.arms))],
-            }
-            for one in rounds
-        ],
+        "rounds": [_round(one) for one in reversed(measured)],
+    }
+
+
+def _round(one: Measured) -> RoundAnswer:
+    found = one.round
+    return {
+        "id": found.pk,
+        "kind": found.kind,
+        "due_at": found.due_at,
+        "comparison": found.comparison_id,
+        "state": _state(found),
+        "reason": found.reason or ("" if found.comparison is None else found.comparison.reason),
+        "trend": [_point(rates, judged) for rates, judged in zip(one.rates, one.judged, strict=True)],
     }
 
 
@@ -145,21 +160,48 @@ def _state(one: CampaignRound) -> str:
     return "left_out" if one.comparison is None else one.comparison.state
 
 
-def _measured(comparison_ids: list[int]) -> dict[tuple[int | None, int], list[float]]:
-    """(comparison, arm) -> the rates of its blocks that count."""
-    found: dict[tuple[int | None, int], list[float]] = {}
-    places = ComparisonRun.objects.select_related("run").filter(comparison_id__in=comparison_ids)
-    for one in places.exclude(block=FIRST_BLOCK).order_by("block"):
-        if is_measured(one.run) and one.run.tps:
-            found.setdefault((one.comparison_id, one.arm), []).append(one.run.tps)
-    return found
+def _point(rates: Sequence[float], judged: Judged | None) -> TrendPoint:
+    told: TrendPoint = {
+        "tps": None, "low": None, "high": None,
+        "change": "" if judged is None else judged.change,
+        "change_percent": None if judged is None else judged.change_percent,
+        "limit_percent": None if judged is None else judged.limit_percent,
+    }  # fmt: skip
+    if rates:
+        # scipy takes half a second and 40 MB, which no other request should pay for.
+        from apps.benchmarks.domain.arms import spread
+
+        found = spread(rates)
+        told["tps"], told["low"], told["high"] = found.middle, found.low, found.high
+    return told
 
 
-def _point(rates: list[float]) -> TrendPoint:
-    if not rates:
-        return {"tps": None, "low": None, "high": None}
-    # scipy takes half a second and 40 MB, which no other request should pay for.
-    from apps.benchmarks.domain.arms import spread
+def _sentence(labels: Sequence[str], rounds: Sequence[Measured]) -> str:
+    """What stepped in the latest rounds, arm by arm; "" before the first round is over."""
+    rounds = [one for one in rounds if any(one.judged)]
+    if not rounds:
+        return ""
+    told = [_told(label, arm, rounds) for arm, label in enumerate(labels)]
+    if any(told):
+        return " ".join(each for each in told if each)
+    latest = [one for one in rounds[-1].judged if one is not None]
+    if not latest or all(one.change is Change.TOO_EARLY for one in latest):
+        return f"Too early to tell a step from noise: {FEWEST_BEFORE} rounds are needed before."
+    limits = [one.limit_percent for one in latest if one.limit_percent is not None]
+    seen = f" A step of {max(limits):.1f} % or more would have shown." if limits else ""
+    return f"No arm has stepped.{seen}"
 
-    found = spread(rates)
-    return {"tps": found.middle, "low": found.low, "high": found.high}
+
+def _told(label: str, arm: int, rounds: Sequence[Measured]) -> str:
+    """Of the latest step that is confirmed, or of a suspicion about the latest round."""
+    for position in range(len(rounds) - 1, -1, -1):
+        judged = rounds[position].judged[arm]
+        if judged is None or judged.change_percent is None:
+            continue
+        size = f"{abs(judged.change_percent):.1f} % {'slower' if judged.change_percent < 0 else 'faster'}"
+        at = f"{rounds[position].round.due_at:%d %b %H:%M} UTC"
+        if judged.change is Change.CONFIRMED:
+            return f"{label} is {size} than before since about {at}; measured twice."
+        if judged.change is Change.SUSPECTED and position == len(rounds) - 1:
+            return f"{label} was {size} at {at}; whether that stays is not confirmed."
+    return ""

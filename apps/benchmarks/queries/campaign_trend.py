@@ -1,0 +1,62 @@
+"""How each arm of a campaign went from round to round, and where it stepped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from apps.benchmarks.control.comparison_rows import is_measured
+from apps.benchmarks.domain import step_change
+from apps.benchmarks.domain.comparison_plan import FIRST_BLOCK
+from apps.benchmarks.domain.step_change import Judged
+from apps.benchmarks.models import BenchmarkCampaign, CampaignRound, ComparisonRun
+
+MOST_ROUNDS = 90
+FEWEST_RUNS = 2
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One round. rates: of the runs that count, one list an arm. judged: one an arm; None where it has no figure."""
+
+    round: CampaignRound
+    rates: tuple[tuple[float, ...], ...]
+    judged: tuple[Judged | None, ...]
+
+
+def history(campaign: BenchmarkCampaign) -> list[Measured]:
+    """The latest rounds, oldest first. Those that are under way have no figure yet."""
+    rounds = list(campaign.rounds.select_related("comparison").order_by("-pk")[:MOST_ROUNDS])[::-1]
+    arms = range(len(campaign.arms))
+    found = _rates([one.comparison_id for one in rounds if one.comparison_id is not None])
+    rates = [tuple(tuple(found.get((one.comparison_id, arm), ())) for arm in arms) for one in rounds]
+    judged = [_judged(rounds, [each[arm] for each in rates], campaign.margin_percent) for arm in arms]
+    return [
+        Measured(one, rates[position], tuple(column[position] for column in judged))
+        for position, one in enumerate(rounds)
+    ]
+
+
+def _judged(
+    rounds: Sequence[CampaignRound], rates: Sequence[Sequence[float]], margin_percent: float
+) -> list[Judged | None]:
+    """Of one arm."""
+    told = [
+        (one.kind == CampaignRound.Kind.CONFIRMING, _typical(each)) for one, each in zip(rounds, rates, strict=True)
+    ]
+    return step_change.walk(told, margin_percent=margin_percent)
+
+
+def _typical(rates: Sequence[float]) -> float | None:
+    return median(rates) if len(rates) >= FEWEST_RUNS else None
+
+
+def _rates(comparison_ids: Sequence[int]) -> dict[tuple[int | None, int], list[float]]:
+    """(comparison, arm) -> of its blocks that count. Only of those that are over: a half is no round."""
+    found: dict[tuple[int | None, int], list[float]] = {}
+    places = ComparisonRun.objects.select_related("run").filter(comparison_id__in=comparison_ids)
+    for one in places.exclude(block=FIRST_BLOCK).exclude(comparison__state="under_way").order_by("block"):
+        if is_measured(one.run) and one.run.tps:
+            found.setdefault((one.comparison_id, one.arm), []).append(one.run.tps)
+    return found
