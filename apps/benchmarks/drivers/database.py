@@ -42,8 +42,17 @@ def one(session: Session, statement: LiteralString, values: Sequence[Any] = ()) 
 
 
 def standing_tables(session: Session, tables: Iterable[str]) -> set[str]:
-    """Those of them that are there."""
+    """Those of them that are there, indexes as well."""
     statement = "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NOT NULL"
+    return {name for (name,) in session.execute(statement, [list(tables)])}
+
+
+def tables_with_key(session: Session, tables: Iterable[str]) -> set[str]:
+    """Those of them that have a primary key."""
+    statement = (
+        "SELECT name FROM unnest(%s::text[]) AS name JOIN pg_index ON indrelid = to_regclass(name)"
+        " WHERE indisprimary AND indisvalid"
+    )
     return {name for (name,) in session.execute(statement, [list(tables)])}
 
 

@@ -22,6 +22,7 @@ from apps.benchmarks.drivers.driver import Account, ProgramMissing, Standing, en
 from apps.benchmarks.drivers.processes import Command
 
 TABLES = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
+KEYED = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers")
 # Where Debian keeps it beside the server.
 _DEBIAN = Path("/usr/lib/postgresql")
 # Its status then; 1 is for what it finds before it begins.
@@ -56,9 +57,13 @@ class Pgbench:
 
     def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
         with database.session(primary, account) as session:
-            standing = database.standing_tables(session, TABLES)
-            scale = database.one(session, "SELECT count(*) FROM pgbench_branches") if standing == set(TABLES) else None
-        return Standing(scale == wish.parameters["scale"], TABLES)
+            is_ready = database.standing_tables(session, TABLES) == set(TABLES)
+            # Keys are made last: without them a preparation was ended before its time.
+            is_ready = is_ready and database.tables_with_key(session, KEYED) == set(KEYED)
+            if is_ready:
+                scale = database.one(session, "SELECT count(*) FROM pgbench_branches")
+                is_ready = scale == wish.parameters["scale"]
+        return Standing(is_ready, TABLES)
 
     def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
         """Tables of its scale, analysed; what stood in them before is dropped."""

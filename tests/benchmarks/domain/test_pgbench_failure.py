@@ -169,6 +169,16 @@ def test_the_signal_that_ended_it_is_named(status: int, name: str) -> None:
          Cause.SCRIPT_SQL, '"SELEC"'),
         ("pgbench: error: the stars stand badly", Cause.OTHER, "line by line"),
         ("", Cause.OTHER, "said nothing"),
+        (
+            ("pgbench: error: client 0 aborted in command 0 (startpipeline) of script 0; "
+            "cannot use pipeline mode with the simple query protocol"),
+            Cause.OPTIONS, "\\startpipeline",
+        ),
+        (
+            ('pgbench: error: connection to server at "127.0.0.1", port 6432 failed: FATAL:  '
+            "unsupported startup parameter in options: default_transaction_read_only"),
+            Cause.OPTIONS, "default_transaction_read_only",
+        ),
     ],
 )  # fmt: skip
 def test_causes_are_told_apart(stderr: str, cause: Cause, told: str) -> None:

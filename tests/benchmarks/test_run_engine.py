@@ -1,0 +1,209 @@
+"""One attempt of a run with a load that is told what to print: what the engine makes of it, whatever makes the load."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import psycopg
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.benchmarks.control import run_engine
+from apps.benchmarks.domain.own_program import line
+from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.run_wish import Wish
+from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.domain.workloads import WORKLOADS
+from apps.benchmarks.drivers import known
+from apps.benchmarks.drivers.driver import Account, CannotPrepare, ProgramMissing, Standing, environment
+from apps.benchmarks.drivers.own_program import OwnProgram
+from apps.benchmarks.drivers.pgbench import Pgbench
+from apps.benchmarks.drivers.processes import Command
+from apps.benchmarks.drivers.sysbench import Sysbench
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
+from apps.clusters.models import Cluster
+
+pytestmark = pytest.mark.django_db
+
+TABLES = "pgbench_accounts, pgbench_branches, pgbench_tellers, pgbench_history, sbtest1, sbtest2"
+
+SECOND = line("second", {"at_s": 1, "tps": 100.0, "latency_ms": 2.0, "failed": 0})
+REPORT = line("report", {"tps": 99.5, "transactions": 199, "failed": 0, "latency_ms": 2.0})
+FAILURE = line("failure", {"reason": "There is no table q.", "fix": "Prepare it."})
+
+
+class Recited(OwnProgram):
+    """A load that prints what it is told, and ends with a status."""
+
+    def __init__(self, *lines: str, status: int = 0) -> None:
+        super().__init__("recited")
+        self._program = f"import sys; print({chr(10).join(lines)!r}); sys.exit({status})"
+        self.prepared = 0
+        self.is_ready = True
+        self.broken: list[RunFinding] = []
+        self.refuses = ""
+
+    def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
+        return Standing(self.is_ready, ())
+
+    def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
+        self.prepared += 1
+        return [Command("preparation", [program, "-c", "print('made')"], environment(account))]
+
+    def load(
+        self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
+    ) -> list[Command]:
+        own = folder / "0" if is_measured else None
+        return [Command("pg1", [program, "-c", self._program], environment(account), own)]
+
+    def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:
+        if self.refuses:
+            raise CannotPrepare(self.refuses)
+        return self.broken
+
+
+@pytest.fixture
+def primary(cluster: Cluster) -> Cluster:
+    """orders, with the PostgreSQL of these tests as its primary."""
+    place = connection.settings_dict
+    cluster.backends.filter(node_id=0).update(hostname=place["HOST"], port=place["PORT"])
+    BenchmarkAccess.objects.update(username=place["USER"], password=place["PASSWORD"], database=place["NAME"])
+    return cluster
+
+
+@pytest.fixture
+def carried_out(primary: Cluster, monkeypatch: pytest.MonkeyPatch) -> Callable[..., BenchmarkRun]:
+    def carry_out(driver: OwnProgram, **parameters: Any) -> BenchmarkRun:
+        monkeypatch.setitem(cast("dict[str, Any]", known.DRIVERS), "pgbench", driver)
+        run = BenchmarkRun.objects.create(
+            cluster=primary, workload="pgbench-select-only", topology="primary", clients=1, threads=1, duration_s=1,
+            parameters=parameters, requested_by_name="Ann",
+        )  # fmt: skip
+        run_engine.carry_out(run_id=run.pk, holder="test", clock=timezone.now)
+        run.refresh_from_db()
+        return run
+
+    return carry_out
+
+
+def test_what_a_load_tells_is_kept_with_what_holds_of_its_data(carried_out: Callable[..., BenchmarkRun]) -> None:
+    driver = Recited(SECOND, "for people", REPORT)
+    driver.broken = [{"check": "consistency_1", "ok": False, "sentence": "Warehouse 3 is off by 7."}]
+
+    run = carried_out(driver)
+
+    assert (run.state, run.error, run.tps, run.is_partial) == ("done", "", 99.5, False)
+    assert (run.result["transactions"], run.result["failed"]) == (199, 0)
+    assert [(one.at_s, one.tps) for one in run.samples.all()] == [(1.0, 100.0)]
+    assert driver.broken[0] in run.findings
+    assert (driver.prepared, run.environment["course"]) == (0, [])
+    assert run.environment["client"]["program"].startswith("apps.benchmarks.drivers.recited on Python")
+    assert "for people" in run.outputs.get(name="pg1").output
+
+
+def test_data_is_made_where_it_is_missing_or_asked_for_anew(carried_out: Callable[..., BenchmarkRun]) -> None:
+    missing, standing = Recited(REPORT), Recited(REPORT)
+    missing.is_ready = False
+
+    first = carried_out(missing)
+    second = carried_out(standing, reseed=True)
+
+    assert (first.state, missing.prepared, second.state, standing.prepared) == ("done", 1, "done", 1)
+    assert first.outputs.get(name="preparation").output == "made\n"
+
+
+def test_data_that_cannot_be_looked_at_afterwards_costs_no_figures(carried_out: Callable[..., BenchmarkRun]) -> None:
+    driver = Recited(REPORT)
+    driver.refuses = "pg1: the database system is shutting down"
+
+    run = carried_out(driver)
+
+    assert (run.state, run.tps) == ("done", 99.5)
+    [finding] = [one for one in run.findings if one["check"] == "data_checked"]
+    assert finding["ok"] is False
+    assert "shutting down" in finding["sentence"]
+
+
+def test_a_load_that_fails_says_why(carried_out: Callable[..., BenchmarkRun]) -> None:
+    run = carried_out(Recited(SECOND, FAILURE, status=3))
+
+    assert (run.state, run.is_partial, run.tps) == ("failed", True, None)
+    assert run.error == "pg1: There is no table q. Prepare it."
+    assert run.outputs.get(name="pg1").exit_code == 3
+
+
+def test_figures_of_a_load_that_went_on_in_part_are_kept(carried_out: Callable[..., BenchmarkRun]) -> None:
+    partial = line("report", {"tps": 50.0, "transactions": 100, "is_partial": True})
+
+    run = carried_out(Recited(SECOND, partial, FAILURE, status=3))
+
+    assert (run.state, run.is_partial, run.tps, run.error) == ("done", True, 50.0, "")
+    [finding] = [one for one in run.findings if one["check"] == "clients_gave_up"]
+    assert finding["sentence"].startswith("pg1: There is no table q.")
+
+
+def test_a_load_without_a_report_has_no_figures(carried_out: Callable[..., BenchmarkRun]) -> None:
+    run = carried_out(Recited(SECOND))
+
+    assert (run.state, run.is_partial) == ("failed", True)
+    assert run.error.startswith("pg1: what it printed cannot be read.")
+
+
+def test_a_worker_without_the_program_says_what_installs_it(carried_out: Callable[..., BenchmarkRun]) -> None:
+    class Absent(Recited):
+        def find_program(self) -> str:
+            raise ProgramMissing("this worker has no sysbench. Install it.")
+
+    run = carried_out(Absent(REPORT))
+
+    assert (run.state, run.error) == ("failed", "this worker has no sysbench. Install it.")
+    assert not run.outputs.exists()
+
+
+@pytest.fixture
+def session(primary: Cluster) -> Iterator[psycopg.Connection[Any]]:
+    place = connection.settings_dict
+    with psycopg.connect(
+        host=place["HOST"], port=place["PORT"], user=place["USER"], password=place["PASSWORD"], dbname=place["NAME"],
+        autocommit=True,
+    ) as found:  # fmt: skip
+        yield found
+        found.execute(f"DROP TABLE IF EXISTS {TABLES}")
+
+
+def looked(driver: Any, workload: str, **parameters: Any) -> bool:
+    place = connection.settings_dict
+    account = Account(place["USER"], place["PASSWORD"], place["NAME"], "prefer")
+    chosen = WORKLOADS[workload]
+    wish = Wish(chosen, None, 1, 1, 1, 0, parameters)  # type: ignore[arg-type]  # looking needs no topology
+    standing: Standing = driver.look(wish, Server("pg1", place["HOST"], int(place["PORT"])), account)
+    return standing.is_ready
+
+
+def test_tables_of_a_preparation_that_was_ended_before_its_keys_are_made_anew(
+    session: psycopg.Connection[Any],
+) -> None:
+    session.execute("CREATE TABLE pgbench_branches AS SELECT 1 AS bid; CREATE TABLE pgbench_history (bid int)")
+    session.execute("CREATE TABLE pgbench_tellers (tid int PRIMARY KEY); CREATE TABLE pgbench_accounts (aid int)")
+    session.execute("ALTER TABLE pgbench_branches ADD PRIMARY KEY (bid)")
+    assert looked(Pgbench(), "pgbench-select-only", scale=1) is False
+
+    session.execute("ALTER TABLE pgbench_accounts ADD PRIMARY KEY (aid)")
+
+    assert looked(Pgbench(), "pgbench-select-only", scale=1) is True
+    assert looked(Pgbench(), "pgbench-select-only", scale=2) is False
+
+
+def test_tables_of_sysbench_are_ready_once_they_are_full_and_indexed(session: psycopg.Connection[Any]) -> None:
+    wish = {"tables": 2, "table_size": 100}
+    session.execute("CREATE TABLE sbtest1 AS SELECT n AS id, n AS k FROM generate_series(1, 100) AS n")
+    session.execute("CREATE TABLE sbtest2 AS SELECT * FROM sbtest1")
+    session.execute("CREATE INDEX k_1 ON sbtest1 (k)")
+    assert looked(Sysbench(), "sysbench-read-only", **wish) is False
+
+    session.execute("CREATE INDEX k_2 ON sbtest2 (k)")
+
+    assert looked(Sysbench(), "sysbench-read-only", **wish) is True
+    assert looked(Sysbench(), "sysbench-read-only", tables=1, table_size=100) is True
+    assert looked(Sysbench(), "sysbench-read-only", tables=2, table_size=200) is False
