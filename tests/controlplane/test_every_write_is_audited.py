@@ -31,6 +31,7 @@ from tests.controlplane.write_world import LOAD, World
 pytestmark = pytest.mark.django_db
 
 WRITING = ("POST", "PUT", "PATCH", "DELETE")
+BENCHMARKS = "/o/acme/benchmarks/"
 CAMPAIGNS = "/api/v1/benchmarks/campaigns/"
 OWN_PASSWORD = "correct horse battery"
 # What changes nothing that belongs to an organisation, and why nobody has to be able to look it up.
@@ -429,6 +430,41 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
     ("POST", "api-campaign-rounds"): (
         "benchmarks.campaign.begun",
         lambda w: w.script.post(f"{CAMPAIGNS}{w.campaign()}/rounds/"),
+    ),
+    ("POST", "comparison-new"): (
+        "benchmarks.comparison.requested",
+        lambda w: w.browser.post(f"{BENCHMARKS}comparisons/new/?cluster=orders", w.comparable_typed()),
+    ),
+    ("POST", "campaign-new"): (
+        "benchmarks.campaign.created",
+        lambda w: w.browser.post(
+            f"{BENCHMARKS}campaigns/new/?cluster=orders",
+            {**w.comparable_typed(), "name": "Nightly", "cron": "0 2 * * *", "window_min": 60, "budget_min": 60},
+        ),
+    ),
+    ("POST", "campaign-pause"): (
+        "benchmarks.campaign.paused",
+        lambda w: w.post("campaign-pause", pk=w.campaign()),
+    ),
+    ("POST", "campaign-resume"): (
+        "benchmarks.campaign.resumed",
+        lambda w: w.post("campaign-resume", pk=w.campaign(is_paused=True)),
+    ),
+    ("POST", "campaign-begin"): (
+        "benchmarks.campaign.begun",
+        lambda w: w.post("campaign-begin", pk=w.campaign()),
+    ),
+    ("POST", "campaign-remove"): (
+        "benchmarks.campaign.removed",
+        lambda w: w.post("campaign-remove", pk=w.campaign()),
+    ),
+    ("POST", "import-list"): (
+        "benchmarks.import.taken",
+        lambda w: w.post("import-list", {"example": "spqr_router"}),
+    ),
+    ("POST", "import-remove"): (
+        "benchmarks.import.removed",
+        lambda w: w.post("import-remove", pk=w.imported()),
     ),
     ("POST", "comparison-stop"): (
         "benchmarks.comparison.stopped",

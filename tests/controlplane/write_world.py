@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.tokens import create_token
 from apps.benchmarks.control import imports, runs
-from apps.benchmarks.models import BenchmarkAccess
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkCampaign
 from apps.clusters.control import backend_operations, restarts, rollout_holds, rollouts
 from apps.clusters.control.weight_change import request_weights
 from apps.clusters.models import BackendOperation, Cluster, PgpoolInstance, RevisionDebt, Rollout
@@ -106,9 +106,16 @@ class World:
         """A campaign that can be asked for, as REST takes it."""
         return {**self.comparable(), "name": "Nightly", "cron": "0 2 * * *", "window_min": 60, "budget_min": 60}
 
-    def campaign(self) -> int:
+    def campaign(self, *, is_paused: bool = False) -> int:
         answer = self.script.post("/api/v1/benchmarks/campaigns/", self.repeatable(), format="json")
-        return int(answer.json()["id"])
+        pk = int(answer.json()["id"])
+        BenchmarkCampaign.objects.filter(pk=pk).update(is_paused=is_paused)
+        return pk
+
+    def comparable_typed(self) -> dict[str, Any]:
+        """The same as people fill it in."""
+        self.loadable()
+        return {"topology": ["primary", "pgpools"], "repetitions": 2, "clients": 2, "duration_s": 1}
 
     def imported(self) -> int:
         return imports.take_example(caller=self.caller, key="spqr_router").pk

@@ -19,7 +19,7 @@ MOST = 2**31 - 1
 USUAL = {"clients": 4, "duration_s": 60, "warm_up_s": 10}
 
 
-def _number(label: str, *, least: int, required: bool = True) -> forms.IntegerField:
+def number(label: str, *, least: int, required: bool = True) -> forms.IntegerField:
     widget = forms.NumberInput({"class": "in", "autocomplete": "off"})
     return forms.IntegerField(label=label, min_value=least, max_value=MOST, required=required, widget=widget)
 
@@ -32,10 +32,10 @@ class RunForm(forms.Form):
         widget=forms.RadioSelect,
         error_messages={"required": "Choose where the load goes.", "invalid_choice": "This cannot be chosen now."},
     )
-    clients = _number("Clients", least=1)
-    duration_s = _number("Measured for, s", least=1)
-    warm_up_s = _number("Warm-up before it, s", least=0, required=False)
-    threads = _number("Threads", least=1, required=False)
+    clients = number("Clients", least=1)
+    duration_s = number("Measured for, s", least=1)
+    warm_up_s = number("Warm-up before it, s", least=0, required=False)
+    threads = number("Threads", least=1, required=False)
     note = forms.CharField(
         label="Note",
         max_length=LONGEST_NOTE,
@@ -118,7 +118,7 @@ class RunForm(forms.Form):
             "duration_s": cleaned["duration_s"],
             "warm_up_s": cleaned["warm_up_s"] or 0,
             "parameters": values,
-            "note": cleaned["note"],
+            "note": cleaned.get("note", ""),
         }
 
     def _sessions(self, values: Mapping[str, Any]) -> int:

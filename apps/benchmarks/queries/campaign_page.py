@@ -1,0 +1,55 @@
+"""The calendar of campaigns: days in columns, one row a campaign."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from typing import TypedDict
+
+from apps.benchmarks.control import campaign_schedule
+from apps.benchmarks.models import BenchmarkCampaign
+
+DAYS = 14
+
+
+class CalendarDay(TypedDict):
+    """times: when rounds are due that day, as 02:00; most are cut after a few. count: how many in all."""
+
+    times: list[str]
+    count: int
+
+
+class CalendarRow(TypedDict):
+    id: int
+    name: str
+    cluster_name: str
+    is_paused: bool
+    days: list[CalendarDay]
+
+
+_SHOWN = 2
+
+
+def calendar_days(*, now: dt.datetime) -> list[dt.date]:
+    return [now.date() + dt.timedelta(days=number) for number in range(DAYS)]
+
+
+def calendar_rows(campaigns: Sequence[BenchmarkCampaign], *, now: dt.datetime) -> list[CalendarRow]:
+    return [_row(campaign, now) for campaign in campaigns]
+
+
+def _row(campaign: BenchmarkCampaign, now: dt.datetime) -> CalendarRow:
+    until = dt.datetime.combine(now.date() + dt.timedelta(days=DAYS), dt.time(), tzinfo=now.tzinfo)
+    due = [] if campaign.is_paused else campaign_schedule.upcoming(campaign.cron, after=now, until=until, most=5000)
+    by_day: dict[dt.date, list[str]] = {}
+    for at in due:
+        by_day.setdefault(at.date(), []).append(f"{at:%H:%M}")
+    return {
+        "id": campaign.pk,
+        "name": campaign.name,
+        "cluster_name": campaign.cluster.name,
+        "is_paused": campaign.is_paused,
+        "days": [
+            {"times": by_day.get(day, [])[:_SHOWN], "count": len(by_day.get(day, []))} for day in calendar_days(now=now)
+        ],
+    }
