@@ -52,7 +52,9 @@ class RunInput(StrictSerializer):
 
 class AccessInput(StrictSerializer):
     is_on = StrictBoolean(required=False)
-    database = serializers.CharField(max_length=63, required=False, help_text="tables pgbench_… are made anew there")
+    database = serializers.CharField(
+        max_length=63, required=False, help_text="tables of the workloads (pgbench_…, sbtest…) are made anew there"
+    )
     username = serializers.CharField(max_length=63, required=False)
     password = serializers.CharField(write_only=True, required=False, trim_whitespace=False)
     most_clients = serializers.IntegerField(min_value=1, max_value=access.MOST_CLIENTS, required=False)
@@ -179,7 +181,10 @@ class AccessView(APIView):
         responses=shapes.answer(AccessAnswer, 400, 404),
     )
     def put(self, request: Request, slug: str) -> Response:
-        """Allow it, or change how hard it may be; what is left out stays. Tables pgbench_… are made anew there."""
+        """Allow it, or change how hard it may be; what is left out stays.
+
+        Tables of the workloads (pgbench_…, sbtest…) are made anew in the database.
+        """
         caller = caller_of(request)
         cluster = lookup.cluster_of(caller=caller, slug=slug)
         body = AccessInput(data=request.data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from apps.benchmarks.domain import pgbench_log, topologies
@@ -106,19 +107,8 @@ class Pgbench:
         return LoadSecond(told.at_s, told.tps, told.latency_ms, told.stddev_ms, told.failed)
 
     def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
-        found = parse_result(output)
-        report = LoadReport(
-            tps=found.tps,
-            transactions=found.transactions,
-            failed=found.counts.failed,
-            latency_ms=found.latency_ms,
-            latency_stddev_ms=found.latency_stddev_ms,
-            connect_ms=found.initial_connection_ms,
-            statements=tuple(StatementReport(one.text, one.latency_ms) for one in found.statements),
-            own=_own(found),
-            is_partial=found.partial,
-        )
-        return Part(server, report, logged_latencies(folder, throttled=wish.throttle_per_s is not None))
+        logged = together(logged_by_script(folder, throttled=wish.throttle_per_s is not None))
+        return Part(server, load_report(parse_result(output)), logged)
 
     def gave_up(self, output: str, exit_code: int) -> str:
         if exit_code != _SOME_GAVE_UP:
@@ -175,12 +165,34 @@ def sampling_rate(wish: Wish, duration_s: int) -> float:
     return min(1.0, round(MOST_LOGGED / (duration_s * tps), 2) or 0.01)
 
 
-def logged_latencies(folder: Path, *, throttled: bool) -> LatencyHistogram:
-    """Of each transaction that is in the logs of its threads."""
-    found = LatencyHistogram()
+def load_report(found: PgbenchResult) -> LoadReport:
+    return LoadReport(
+        tps=found.tps,
+        transactions=found.transactions,
+        failed=found.counts.failed,
+        latency_ms=found.latency_ms,
+        latency_stddev_ms=found.latency_stddev_ms,
+        connect_ms=found.initial_connection_ms,
+        statements=tuple(StatementReport(one.text, one.latency_ms) for one in found.statements),
+        own=_own(found),
+        is_partial=found.partial,
+    )
+
+
+def logged_by_script(folder: Path, *, throttled: bool) -> dict[int, LatencyHistogram]:
+    """Each transaction that is in the logs of its threads, by the number of its script, counted from 0."""
+    found: dict[int, LatencyHistogram] = {}
     for path in sorted(folder.glob(f"{LOG_PREFIX}.*")):
         with path.open(encoding="ascii", errors="replace") as lines:
-            found.add(pgbench_log.read_latencies(lines, throttled=throttled))
+            for number, one in pgbench_log.read_latencies_by_script(lines, throttled=throttled).items():
+                found.setdefault(number, LatencyHistogram()).add(one)
+    return found
+
+
+def together(logged: Mapping[int, LatencyHistogram]) -> LatencyHistogram:
+    found = LatencyHistogram()
+    for one in logged.values():
+        found.add(one)
     return found
 
 

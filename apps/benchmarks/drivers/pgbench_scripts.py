@@ -6,8 +6,6 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
-from apps.benchmarks.domain import pgbench_log
-from apps.benchmarks.domain.latency_histogram import LatencyHistogram
 from apps.benchmarks.domain.load_report import LoadReport, ScriptReport, StatementReport
 from apps.benchmarks.domain.pgbench_failure import Cause, parse_failure
 from apps.benchmarks.domain.pgbench_output import parse_result
@@ -19,7 +17,7 @@ from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.domain.workloads import SCRIPTS
 from apps.benchmarks.drivers import database
 from apps.benchmarks.drivers.driver import Account, CannotPrepare, Standing, environment
-from apps.benchmarks.drivers.pgbench import LOG_PREFIX, Pgbench
+from apps.benchmarks.drivers.pgbench import Pgbench, load_report, logged_by_script, together
 from apps.benchmarks.drivers.processes import Command
 
 _FOLDER = "scripts"
@@ -58,13 +56,13 @@ class PgbenchScripts(Pgbench):
         return super().preparation(program, wish, primary, account) if wish.parameters["scale"] else []
 
     def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
-        part = super().report(wish, server, output, folder)
-        scripts = _scripts(wish)
+        found, scripts = parse_result(output), _scripts(wish)
+        whole = load_report(found)
         logged = logged_by_script(folder, throttled=wish.throttle_per_s is not None)
         return Part(
             server,
-            replace(part.report, scripts=_reports(scripts, parse_result(output), part.report)),
-            part.latencies,
+            replace(whole, scripts=_reports(scripts, found, whole)),
+            together(logged),
             {one["name"]: logged[number] for number, one in enumerate(scripts) if number in logged},
         )
 
@@ -83,16 +81,6 @@ class PgbenchScripts(Pgbench):
 
     def _environment(self, wish: Wish, account: Account) -> dict[str, str]:
         return {**environment(account), **({} if wish.writes else {"PGOPTIONS": _READ_ONLY})}
-
-
-def logged_by_script(folder: Path, *, throttled: bool) -> dict[int, LatencyHistogram]:
-    """Of all threads, by the number of the script, counted from 0."""
-    found: dict[int, LatencyHistogram] = {}
-    for path in sorted(folder.glob(f"{LOG_PREFIX}.*")):
-        with path.open(encoding="ascii", errors="replace") as lines:
-            for number, one in pgbench_log.read_latencies_by_script(lines, throttled=throttled).items():
-                found.setdefault(number, LatencyHistogram()).add(one)
-    return found
 
 
 def _scripts(wish: Wish) -> list[PgbenchScript]:
