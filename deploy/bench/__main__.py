@@ -4,8 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from deploy.bench import deaths, driver, edits, overhead, rollouts
+from deploy.bench import deaths, driver, edits, overhead, pubsub, rollouts
 from deploy.bench.subject import CannotMeasure, running_demo
+from deploy.bench.turns import stopped
 from deploy.demo.place import DEFAULT_ROOT, Place
 
 
@@ -26,6 +27,9 @@ def main() -> int:
         overhead.measure(subject, pairs=2 if asked.quick else 10)
         print("Benchmark: started by Lifeguard and from a shell, by turns", flush=True)
         driver.measure(subject, pairs=2 if asked.quick else 10, seconds=3 if asked.quick else 10)
+        print("Messaging: a rate held, the most by turns with pgbench, and what backing off saves", flush=True)
+        with stopped(subject.program("deploy.lab.load")):
+            pubsub.measure(subject.lab, pairs=2 if asked.quick else 10, seconds=3 if asked.quick else 10)
     except CannotMeasure as error:
         print(error, file=sys.stderr)
         return 1
