@@ -156,6 +156,27 @@ def test_one_that_is_told_to_end_reports_what_it_had_and_leaves_no_process(load:
         assert not [one for one in started if one.is_alive]
 
 
+def test_a_server_that_falls_silent_keeps_no_report(lab: Lab, load: Load) -> None:
+    with load(duration_s=300) as running:
+        seconds(running, 1)
+        with lab.backends.connect(lab.backends.primary) as superuser:
+            row = superuser.execute(
+                "SELECT pid FROM pg_stat_activity WHERE application_name = 'lifeguard-pubsub'"
+            ).fetchone()
+        assert row is not None
+        os.kill(row[0], signal.SIGSTOP)
+        try:
+            os.killpg(running.pid, signal.SIGTERM)
+            report, _ = reported(running)
+        finally:
+            os.kill(row[0], signal.SIGCONT)
+
+    assert report["is_partial"]
+    assert report["transactions"] > 0
+    assert verdicts(report)["exactly_once"] is False  # nobody could say where the groups stand
+    assert not report["own"]["is_exactly_once"]
+
+
 def test_processes_of_one_that_is_killed_end_by_themselves(load: Load, wait_until: Callable[..., None]) -> None:
     with load(duration_s=300) as running:
         seconds(running, 1)

@@ -50,7 +50,10 @@ class Course:
 
 
 def report(plan: Plan, tally: Tally, course: Course, accounts: Sequence[GroupAccount]) -> dict[str, Any]:
-    """As domain.own_program tells it: tps counts published messages, latency is from when a message was due."""
+    """As domain.own_program tells it: tps counts published messages, latency is from when a message was due.
+
+    accounts: of every group; none where the server could not be asked in the end.
+    """
     e2e = tally.e2e_of_all
     latencies = e2e if plan.groups else tally.publish
     window_s = course.window_s or 1.0
@@ -91,8 +94,12 @@ def own(plan: Plan, tally: Tally, course: Course, accounts: Sequence[GroupAccoun
             for position, one in enumerate(accounts)
         ],
         "drained_s": course.drained_s,
-        "is_exactly_once": is_exactly_once(accounts),
-        "is_complete": is_exactly_once(accounts) and not any(one["behind"] for one in accounts),
+        "is_exactly_once": _are_accounted_for(plan, accounts) and is_exactly_once(accounts),
+        "is_complete": (
+            _are_accounted_for(plan, accounts)
+            and is_exactly_once(accounts)
+            and not any(one["behind"] for one in accounts)
+        ),
         "polls": polls(plan, tally, window_s),
         "errors": {
             **{name: counts[name] for name in ("writer_errors", "reader_errors", "sessions_lost", "rolled_back")},
@@ -133,13 +140,22 @@ def times(latencies: LatencyHistogram) -> Times:
 
 
 def findings(plan: Plan, tally: Tally, course: Course, accounts: Sequence[GroupAccount]) -> list[RunFinding]:
-    found = [_exactly_once(accounts), _behind(accounts)] if plan.groups else []
+    found: list[RunFinding] = []
+    if not _are_accounted_for(plan, accounts):
+        sentence = "The server could not be asked where the groups stand in the end: no message is accounted for."
+        found.append({"check": "exactly_once", "ok": False, "sentence": sentence})
+    elif plan.groups:
+        found += [_exactly_once(accounts), _behind(accounts)]
     if plan.throttle_per_s:
         found.append(_throttle(plan, tally, course))
     if course.workers_lost:
         sentence = f"{course.workers_lost} of {course.processes} processes of the load ended before their time."
         found.append({"check": "processes_lost", "ok": False, "sentence": sentence})
     return found
+
+
+def _are_accounted_for(plan: Plan, accounts: Sequence[GroupAccount]) -> bool:
+    return len(accounts) == plan.groups
 
 
 def _exactly_once(accounts: Sequence[GroupAccount]) -> RunFinding:

@@ -117,6 +117,13 @@ def test_what_was_lost_or_is_unread_is_told_with_its_group() -> None:
     assert not found["own"]["is_exactly_once"]
 
 
+def test_nothing_is_said_to_be_accounted_for_where_the_server_was_silent() -> None:
+    found = report(plan({"groups": 2}, duration_s=10), measured(), course(behind=[]), [])
+
+    assert checks(found) == {"exactly_once": False}
+    assert (found["own"]["is_exactly_once"], found["own"]["is_complete"]) == (False, False)
+
+
 def test_a_process_that_was_lost_is_told() -> None:
     assert not checks(reported(at=course(workers_lost=1)))["processes_lost"]
 

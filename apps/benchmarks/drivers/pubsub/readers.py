@@ -17,7 +17,7 @@ from apps.benchmarks.drivers.pubsub.session import StatementFailed, integer
 from apps.benchmarks.drivers.pubsub.stage import Line, Stage
 
 CLAIM = b"claim"
-BEGIN, COMMIT, ROLLBACK = b"BEGIN", b"COMMIT", b"ROLLBACK"
+COMMIT, ROLLBACK = b"COMMIT", b"ROLLBACK"
 _OFFSET, _DUE, _PAYLOAD = range(3)
 # Empty polls whose CPU time is taken before the run, where polls that were saved are told.
 TRIED_POLLS = 50
@@ -63,9 +63,8 @@ class Reader:
         """How many messages it brought. Raises StatementFailed."""
         session = await self.line.open()
         plan = self.stage.plan
-        await session.command(BEGIN)
         try:
-            found = await session.run(CLAIM, (self.group, next(self._homes), plan.partitions, plan.read_batch))
+            found = await session.run_begun(CLAIM, (self.group, next(self._homes), plan.partitions, plan.read_batch))
             if not found.ntuples:
                 await session.command(COMMIT)
                 return 0

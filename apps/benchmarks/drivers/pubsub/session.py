@@ -20,6 +20,7 @@ CONNECT_WITHIN_S = 10
 DONE = frozenset({pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK})
 _INTEGER = struct.Struct(">q")
 _BINARY = 1
+_BEGIN = b"begin"
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Session:
         self._connection = connection
         self._statements = statements
         self._prepared: set[bytes] = set()
+        self._is_pipelining = False
         self._libpq = connection.pgconn
         self._loop = asyncio.get_running_loop()
         self._descriptor = self._libpq.socket
@@ -72,11 +74,22 @@ class Session:
 
     async def run(self, name: bytes, parameters: Sequence[int | bytes] = ()) -> pq.abc.PGresult:
         """A prepared statement; its rows are binary. Raises StatementFailed."""
-        if name not in self._prepared:
-            await self._send(lambda: self._libpq.send_prepare(name, self._statements[name].encode()))
-            self._prepared.add(name)
-        values = [_INTEGER.pack(one) if isinstance(one, int) else one for one in parameters]
-        return await self._send(lambda: self._libpq.send_query_prepared(name, values, [_BINARY] * len(values), _BINARY))
+        await self._prepare(name, self._statements[name])
+        return await self._send(lambda: self._queue(name, parameters))
+
+    async def run_begun(self, name: bytes, parameters: Sequence[int | bytes] = ()) -> pq.abc.PGresult:
+        """The same, at the beginning of a transaction: both are sent at once. Raises StatementFailed."""
+        await self._prepare(_BEGIN, "BEGIN")
+        await self._prepare(name, self._statements[name])
+
+        def send() -> None:
+            self._libpq.enter_pipeline_mode()
+            self._is_pipelining = True
+            self._queue(_BEGIN, ())
+            self._queue(name, parameters)
+            self._libpq.pipeline_sync()
+
+        return await self._send(send)
 
     async def command(self, statement: bytes) -> pq.abc.PGresult:
         """BEGIN and the like. Raises StatementFailed."""
@@ -86,6 +99,15 @@ class Session:
         self._loop.remove_reader(self._descriptor)
         self._loop.remove_writer(self._descriptor)
         await self._connection.close()
+
+    async def _prepare(self, name: bytes, statement: str) -> None:
+        if name not in self._prepared:
+            await self._send(lambda: self._libpq.send_prepare(name, statement.encode()))
+            self._prepared.add(name)
+
+    def _queue(self, name: bytes, parameters: Sequence[int | bytes]) -> None:
+        values = [_INTEGER.pack(one) if isinstance(one, int) else one for one in parameters]
+        self._libpq.send_query_prepared(name, values, [_BINARY] * len(values), _BINARY)
 
     async def _send(self, send: Callable[[], None]) -> pq.abc.PGresult:
         self._latest = None
@@ -113,9 +135,21 @@ class Session:
     def _read(self) -> None:
         try:
             self._libpq.consume_input()
+            was_end = False
             while not self._libpq.is_busy():
                 found = self._libpq.get_result()
                 if found is None:
+                    # Of a pipeline each statement has an end, and the whole has one more sign.
+                    if not self._is_pipelining:
+                        self._settle()
+                    if was_end or not self._is_pipelining:
+                        return
+                    was_end = True
+                    continue
+                was_end = False
+                if found.status == pq.ExecStatus.PIPELINE_SYNC:
+                    self._libpq.exit_pipeline_mode()
+                    self._is_pipelining = False
                     self._settle()
                     return
                 if self._latest is None or self._latest.status in DONE:
