@@ -160,8 +160,9 @@ def test_a_server_that_falls_silent_keeps_no_report(lab: Lab, load: Load) -> Non
     with load(duration_s=300) as running:
         seconds(running, 1)
         with lab.backends.connect(lab.backends.primary) as superuser:
-            row = superuser.execute(
-                "SELECT pid FROM pg_stat_activity WHERE application_name = 'lifeguard-pubsub'"
+            row = superuser.execute(  # pgpools keep older ones of this name
+                "SELECT pid FROM pg_stat_activity WHERE application_name = 'lifeguard-pubsub' "
+                "ORDER BY backend_start DESC LIMIT 1"
             ).fetchone()
         assert row is not None
         os.kill(row[0], signal.SIGSTOP)

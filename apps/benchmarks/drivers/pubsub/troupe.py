@@ -69,11 +69,12 @@ class Troupe:
             self.members.append(member)
             member.hearing = asyncio.create_task(self._listen(member))
             _tell(member, part.as_json())
-        waiting = asyncio.gather(*(one.ready for one in self.members))
-        try:
-            await asyncio.wait_for(waiting, STARTS_WITHIN_S)
-        except TimeoutError as error:
-            raise NotReady(f"not all sessions were open within {STARTS_WITHIN_S:.0f} s") from error
+        readies = [one.ready for one in self.members]
+        done, waiting = await asyncio.wait(readies, timeout=STARTS_WITHIN_S, return_when=asyncio.FIRST_EXCEPTION)
+        for one in done:
+            one.result()
+        if waiting:
+            raise NotReady(f"not all sessions were open within {STARTS_WITHIN_S:.0f} s")
 
     def go(self, at_ns: int) -> None:
         for one in self.members:
@@ -115,6 +116,7 @@ def _settle(member: Member, error: NotReady | None) -> None:
         member.ready.set_result(None)
     else:
         member.ready.set_exception(error)
+        member.ready.exception()  # one that nobody waits for any more is no accident
 
 
 def _tell(member: Member, order: dict[str, Any]) -> None:
