@@ -2,18 +2,19 @@
  * <run-chart src="/api/v1/benchmarks/runs/7/course/" run="7" metric="tps" label="Transactions per second">
  *
  * A run over time, from where its measurement began to where it will end. metric: `tps` (with the running mean and its
- * 95 % interval) or `latency_ms`. It asks again at every fact about this run. The time that the figures are of is written
+ * 95 % interval), `latency_ms`, or one of what the cluster did beside it, as `read_shares`. It asks again at every fact about this run. The time that the figures are of is written
  * into the panel's `.at`, and beside it stands what switches to a table.
  */
-import { CONFIG } from "./chart_figure";
+import { CONFIG, type Figure } from "./chart_figure";
 import { problemNote } from "./chart_parts";
-import { chartTheme, loadPlotly } from "./chart_theme";
+import { chartTheme, isDashed, loadPlotly, tokenOf } from "./chart_theme";
 import { element } from "./elements";
 import { fetchCourse } from "./run_course";
-import { duration, highest, roomFor, runFigure, type RunMetric, UNITS } from "./run_figure";
+import { besideEnd, besideFigure, besideLines, duration, highest, roomFor, runFigure, type RunMetric, UNITS } from "./run_figure";
 import { SeriesUnavailable } from "./series_request";
+import { valueAt } from "./traces";
 import { figure } from "./values";
-import type { CourseAnswer, CoursePoint } from "./wire";
+import type { BesideLine, CourseAnswer, CoursePoint, Point } from "./wire";
 
 const TABLE_ROWS = 60;
 
@@ -62,8 +63,14 @@ export class RunChart extends HTMLElement {
     return this.getAttribute("label") ?? "Chart";
   }
 
-  private metric(): RunMetric {
-    return this.getAttribute("metric") === "latency_ms" ? "latency_ms" : "tps";
+  /** Of the load itself; null where the chart is of the cluster beside it. */
+  private metric(): RunMetric | null {
+    const given = this.getAttribute("metric");
+    return given === "latency_ms" || given === "tps" ? given : null;
+  }
+
+  private beside(course: CourseAnswer): readonly BesideLine[] {
+    return besideLines(course, this.getAttribute("metric") ?? "");
   }
 
   /** Facts about other runs of the organisation come on the same page. */
@@ -100,9 +107,7 @@ export class RunChart extends HTMLElement {
     const plotly = await loadPlotly();
     const { course } = this;
     if (!this.isConnected || course === null) return;
-    const metric = this.metric();
-    this.end = roomFor(highest(course, metric), this.end);
-    const { data, layout } = runFigure(course, metric, this.end, chartTheme());
+    const { data, layout } = this.figure(course, this.metric());
     const isFirst = !this.isDrawn;
     this.isDrawn = true;
     if (isFirst) this.plot.replaceChildren();
@@ -112,6 +117,17 @@ export class RunChart extends HTMLElement {
     this.placeOfTime()?.before(this.toggle);
     this.showValues();
     if (!this.table.hidden) this.table.replaceChildren(this.tableOf(course));
+  }
+
+  private figure(course: CourseAnswer, metric: RunMetric | null): Figure {
+    const theme = chartTheme();
+    if (metric === null) {
+      const lines = this.beside(course);
+      this.end = besideEnd(lines, this.end);
+      return besideFigure(course, lines, this.end, theme);
+    }
+    this.end = roomFor(highest(course, metric), this.end);
+    return runFigure(course, metric, this.end, theme);
   }
 
   private placeOfTime(): Element | null {
@@ -133,41 +149,39 @@ export class RunChart extends HTMLElement {
   private showValues(): void {
     const { course } = this;
     if (course === null) return;
-    const { cursorS } = this;
-    const point = cursorS === null ? course.points.at(-1) : course.points.findLast((one) => one.at_s <= cursorS);
-    const cells = this.cells(course, point ?? null);
+    const latestS = this.instants(course).at(-1) ?? null;
+    const atS = this.cursorS ?? latestS;
+    const metric = this.metric();
+    const cells = atS === null ? [] : metric === null ? this.besideCells(course, atS) : loadCells(course, metric, atS);
     this.values.replaceChildren(...cells.map(({ mark, words, value }) => element("span", "", mark, `${words} `, element("b", "figure", value))));
     const place = this.placeOfTime();
-    if (place) place.textContent = point ? duration(point.at_s) : "";
-    const said = point ? `${cells.map(({ words, value }) => `${words} ${value}`).join(", ")} at ${duration(point.at_s)}.` : "nothing measured yet.";
-    this.plot.setAttribute("aria-label", `${this.label()}: ${said}`);
+    if (place) place.textContent = atS === null ? "" : duration(atS);
+    const said = cells.map(({ words, value }) => `${words} ${value}`).join(", ");
+    this.plot.setAttribute("aria-label", `${this.label()}: ${atS === null ? "nothing measured yet" : `${said} at ${duration(atS)}`}.`);
   }
 
-  private cells(course: CourseAnswer, point: CoursePoint | null): { mark: HTMLElement; words: string; value: string }[] {
-    const metric = this.metric();
-    const each = course.step_s === 1 ? "each second" : `each ${duration(course.step_s)}`;
-    const seconds = { mark: coloured("ln", "text-3"), words: each, value: figure(point?.[metric] ?? null, UNITS[metric]) };
-    if (metric !== "tps") return [seconds];
-    const low = point?.low_tps ?? null;
-    const high = point?.high_tps ?? null;
-    const width = low === null || high === null ? "not yet" : `${figure(low, "tps").replace("\u00a0tps", "")} to ${figure(high, "tps")}`;
-    return [
-      seconds,
-      { mark: coloured("ln", "accent"), words: "mean until then", value: figure(point?.mean_tps ?? null, "tps") },
-      { mark: coloured("tint", "accent"), words: "its 95\u00a0% interval", value: width },
-    ];
+  private instants(course: CourseAnswer): number[] {
+    if (this.metric() !== null) return course.points.map((point) => point.at_s);
+    return this.beside(course)[0]?.points.map(([atS]) => atS) ?? [];
+  }
+
+  private besideCells(course: CourseAnswer, atS: number): Cell[] {
+    return this.beside(course).map((line, position) => {
+      const drawnAs = { nodeId: line.node_id };
+      const mark = coloured(`ln${isDashed(drawnAs, position) ? " d" : ""}`, tokenOf(drawnAs, position));
+      return { mark, words: line.name, value: figure(valueAt(line.points, atS), line.unit) };
+    });
   }
 
   private tableOf(course: CourseAnswer): HTMLTableElement {
-    const isRate = this.metric() === "tps";
-    const names = isRate ? ["tps", "mean until then", "from", "to"] : ["latency"];
-    const head = element("tr", "", element("th", "", "At"), ...names.map((name) => element("th", "num", name)));
-    const step = Math.max(1, Math.ceil(course.points.length / TABLE_ROWS));
-    const shown = course.points.toReversed().filter((_, index) => index % step === 0);
-    const rows = shown.map((point) => {
-      const figures = isRate ? [point.tps, point.mean_tps, point.low_tps, point.high_tps] : [point.latency_ms];
-      const cells = figures.map((value) => element("td", "num", figure(value, UNITS[this.metric()])));
-      return element("tr", "", element("td", "nw", duration(point.at_s)), ...cells);
+    const metric = this.metric();
+    const columns = metric === null ? this.beside(course).map(({ name, unit, points }) => ({ name, unit, points })) : loadColumns(course, metric);
+    const head = element("tr", "", element("th", "", "At"), ...columns.map(({ name }) => element("th", "num", name)));
+    const instants = this.instants(course).toReversed();
+    const step = Math.max(1, Math.ceil(instants.length / TABLE_ROWS));
+    const rows = instants.filter((_, index) => index % step === 0).map((atS) => {
+      const cells = columns.map(({ points, unit }) => element("td", "num", figure(valueAt(points, atS), unit)));
+      return element("tr", "", element("td", "nw", duration(atS)), ...cells);
     });
     return element("table", "t tight", element("thead", "", head), element("tbody", "", ...rows));
   }
@@ -186,4 +200,41 @@ function coloured(name: string, token: string): HTMLElement {
   const mark = element("i", name);
   mark.style.setProperty("--c", `var(--${token})`);
   return mark;
+}
+
+interface Cell {
+  readonly mark: HTMLElement;
+  readonly words: string;
+  readonly value: string;
+}
+
+function loadCells(course: CourseAnswer, metric: RunMetric, atS: number): Cell[] {
+  const point = course.points.findLast((one) => one.at_s <= atS) ?? null;
+  const each = course.step_s === 1 ? "each second" : `each ${duration(course.step_s)}`;
+  const seconds = { mark: coloured("ln", "text-3"), words: each, value: figure(point?.[metric] ?? null, UNITS[metric]) };
+  if (metric !== "tps") return [seconds];
+  const low = point?.low_tps ?? null;
+  const high = point?.high_tps ?? null;
+  const width = low === null || high === null ? "not yet" : `${figure(low, "tps").replace("\u00a0tps", "")} to ${figure(high, "tps")}`;
+  return [
+    seconds,
+    { mark: coloured("ln", "accent"), words: "mean until then", value: figure(point?.mean_tps ?? null, "tps") },
+    { mark: coloured("tint", "accent"), words: "its 95\u00a0% interval", value: width },
+  ];
+}
+
+interface Column {
+  readonly name: string;
+  readonly unit: string;
+  readonly points: readonly Point[];
+}
+
+function loadColumns(course: CourseAnswer, metric: RunMetric): Column[] {
+  const column = (name: string, key: keyof CoursePoint): Column => ({
+    name,
+    unit: UNITS[metric],
+    points: course.points.map((point): Point => [point.at_s, point[key]]),
+  });
+  if (metric !== "tps") return [column("latency", metric)];
+  return [column("tps", "tps"), column("mean until then", "mean_tps"), column("from", "low_tps"), column("to", "high_tps")];
 }

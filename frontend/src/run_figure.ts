@@ -1,10 +1,11 @@
 /** What Plotly is told to draw of a run: its seconds, and the mean of all until then. Pure, tested without a browser. */
 import type { Figure } from "./chart_figure";
-import { type ChartTheme, withAlpha } from "./chart_theme";
+import { type ChartTheme, isDashed, tokenOf, withAlpha } from "./chart_theme";
 import { axisTicks, withGaps } from "./traces";
 import { axisFigure } from "./values";
-import type { CourseAnswer, CoursePoint, Point } from "./wire";
+import type { BesideLine, CourseAnswer, CoursePoint, Point } from "./wire";
 
+/** Of the load itself; every other metric is one that the cluster has beside it. */
 export type RunMetric = "tps" | "latency_ms";
 
 const TICK_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400] as const;
@@ -50,10 +51,30 @@ export function timeTicks(endS: number): number[] {
   return Array.from({ length: Math.floor(endS / step) + 1 }, (_, index) => index * step);
 }
 
+export function besideLines(course: CourseAnswer, metric: string): readonly BesideLine[] {
+  return course.beside.filter((each) => each.metric === metric);
+}
+
+/** Shares end at 100 %, whatever they are. */
+export function besideEnd(lines: readonly BesideLine[], currentEnd: number): number {
+  if (lines[0]?.unit === "share") return 1;
+  const values = lines.flatMap(({ points }) => points.flatMap(([, value]) => value ?? []));
+  return roomFor(Math.max(0, ...values), currentEnd);
+}
+
+export function besideFigure(course: CourseAnswer, lines: readonly BesideLine[], axisEnd: number, theme: ChartTheme): Figure {
+  const data = lines.map((each, position) => {
+    const drawnAs = { nodeId: each.node_id };
+    const dash = isDashed(drawnAs, position) ? "6px,2px" : "solid";
+    return drawn(each.points, { color: theme[tokenOf(drawnAs, position)], width: 1.75, dash });
+  });
+  return { data, layout: layoutOf(course, lines[0]?.unit ?? "", axisEnd, theme) };
+}
+
 export function runFigure(course: CourseAnswer, metric: RunMetric, axisEnd: number, theme: ChartTheme): Figure {
   const seconds = drawn(line(course, metric), { color: theme["text-3"], width: 1.25 });
   const data = metric === "tps" ? [...band(course, theme), seconds, mean(course, theme)] : [seconds];
-  return { data, layout: layoutOf(course, metric, axisEnd, theme) };
+  return { data, layout: layoutOf(course, UNITS[metric], axisEnd, theme) };
 }
 
 function drawn(points: readonly Point[], line: object): object {
@@ -83,7 +104,7 @@ function band(course: CourseAnswer, theme: ChartTheme): object[] {
   ];
 }
 
-function layoutOf(course: CourseAnswer, metric: RunMetric, axisEnd: number, theme: ChartTheme): object {
+function layoutOf(course: CourseAnswer, unit: string, axisEnd: number, theme: ChartTheme): object {
   const times = timeTicks(course.duration_s);
   const ticks = axisTicks(axisEnd);
   const axis = { fixedrange: true, zeroline: false, automargin: false };
@@ -122,7 +143,7 @@ function layoutOf(course: CourseAnswer, metric: RunMetric, axisEnd: number, them
       ...axis,
       range: [0, axisEnd * 1.001],
       tickvals: ticks,
-      ticktext: ticks.map((tick) => axisFigure(tick, UNITS[metric])),
+      ticktext: ticks.map((tick) => axisFigure(tick, unit)),
       showgrid: true,
       gridcolor: theme.line,
       gridwidth: 1,

@@ -58,6 +58,15 @@ export interface CoursePoint {
   readonly high_tps: number | null;
 }
 
+/** What the cluster did beside a run: of a backend, or of the whole cluster. */
+export interface BesideLine {
+  readonly metric: string;
+  readonly unit: string;
+  readonly node_id: number | null;
+  readonly name: string;
+  readonly points: readonly Point[];
+}
+
 export interface CourseAnswer {
   readonly run: number;
   readonly state: string;
@@ -65,6 +74,7 @@ export interface CourseAnswer {
   readonly duration_s: number;
   readonly step_s: number;
   readonly points: readonly CoursePoint[];
+  readonly beside: readonly BesideLine[];
 }
 
 export function isPoints(message: LiveMessage): message is PointsMessage {

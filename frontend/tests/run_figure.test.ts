@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { ChartTheme } from "../src/chart_theme";
-import { duration, highest, line, roomFor, runFigure, timeTicks } from "../src/run_figure";
+import { besideEnd, besideFigure, besideLines, duration, highest, line, roomFor, runFigure, timeTicks } from "../src/run_figure";
 import { figure } from "../src/values";
 import type { CourseAnswer, CoursePoint } from "../src/wire";
 
@@ -13,7 +13,7 @@ function point(atS: number, tps: number, width: number | null = null): CoursePoi
 }
 
 function course(points: readonly CoursePoint[], stepS = 1): CourseAnswer {
-  return { run: 7, state: "running", is_active: true, duration_s: 60, step_s: stepS, points };
+  return { run: 7, state: "running", is_active: true, duration_s: 60, step_s: stepS, points, beside: [] };
 }
 
 describe("a run over time", () => {
@@ -56,6 +56,22 @@ describe("a run over time", () => {
 
   test("latency has no running mean: p95 and p99 are of all transactions, at the end", () => {
     expect(runFigure(course([point(1, 10)]), "latency_ms", 20, THEME).data).toHaveLength(1);
+  });
+
+  test("what the cluster did beside it has the colour of its backend, and shares end at 100 %", () => {
+    const beside = [
+      { metric: "read_shares", unit: "share", node_id: 2, name: "pg3", points: [[1, 0.4] as const] },
+      { metric: "wal_bytes_per_s", unit: "MiB/s", node_id: null, name: "primary", points: [[1, null] as const, [3, 12] as const] },
+    ];
+    const held = { ...course([point(1, 10)]), beside };
+    const shares = besideLines(held, "read_shares");
+    const written = besideLines(held, "wal_bytes_per_s");
+    const theme = new Proxy({} as ChartTheme, { get: (_, token: string) => `of ${token}` });
+
+    expect(besideFigure(held, shares, 1, theme).data).toMatchObject([{ x: [1], y: [0.4], line: { color: "of node-2" } }]);
+    expect(besideEnd(shares, 0.2)).toBe(1);
+    expect(besideEnd(written, 1)).toBe(20);
+    expect(besideEnd([], 1)).toBe(1);
   });
 
   test.each([

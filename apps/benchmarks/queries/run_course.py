@@ -10,6 +10,7 @@ from django.db.models.functions import Ceil, NullIf
 
 from apps.benchmarks.domain.running_mean import running_means
 from apps.benchmarks.models import BenchmarkRun, RunSample
+from apps.benchmarks.queries.run_beside import BesideLine, beside
 
 # A chart has no more pixels to tell them apart.
 MOST_POINTS = 600
@@ -31,7 +32,10 @@ class CoursePoint(TypedDict):
 
 
 class CourseAnswer(TypedDict):
-    """points: oldest first, at most 600; of the latest attempt, its warm-up not among them. unit of rates: tps."""
+    """points: oldest first, at most 600; of the latest attempt, its warm-up not among them.
+
+    beside: what the cluster did meanwhile, once the run has ended.
+    """
 
     run: int
     state: str
@@ -39,6 +43,7 @@ class CourseAnswer(TypedDict):
     duration_s: int
     step_s: int
     points: list[CoursePoint]
+    beside: list[BesideLine]
 
 
 def course_answer(*, run: BenchmarkRun) -> CourseAnswer:
@@ -62,6 +67,7 @@ def course_answer(*, run: BenchmarkRun) -> CourseAnswer:
             }
             for (at_s, tps, latency_ms), mean in zip(rows, means, strict=True)
         ],
+        "beside": beside(run),
     }
 
 

@@ -13,12 +13,22 @@ from apps.benchmarks.queries.run_course import CoursePoint, course_answer
 from apps.benchmarks.queries.runs import OutputAnswer, RunAnswer, outputs_of, run_answer
 from apps.clusters.queries.weight_words import backend_names
 
+# (metric, what it asks, what it shows) of what the cluster did beside a run.
+CHARTS = (
+    ("read_shares", "Where did the reads go?", "Share of reads per backend"),
+    ("replay_lag_s", "Did standbys fall behind?", "Replay lag, s"),
+    ("wal_bytes_per_s", "How much was written?", "WAL, MiB per second"),
+    ("cache_hit_share", "Did the query cache answer?", "Hit ratio of the query caches"),
+)
 # Of the seconds that are told as they come.
 LATEST = 8
 
 
 class RunPage(TypedDict):
-    """latest: the newest seconds, newest first. points: how many there are. mean: the newest running mean."""
+    """latest: the newest seconds, newest first. points: how many there are. charts: those of CHARTS that have values.
+
+    mean: the newest running mean.
+    """
 
     run: RunAnswer
     steps: list[run_steps.Step]
@@ -28,6 +38,7 @@ class RunPage(TypedDict):
     mean: CoursePoint | None
     step_s: int
     facts: list[tuple[str, str]]
+    charts: list[tuple[str, str, str]]
     machines: list[environment_words.Machine]
     reads: list[environment_words.Reads]
     written_bytes: int | None
@@ -39,6 +50,7 @@ class RunPage(TypedDict):
 def run_page(*, run: BenchmarkRun, caller: Caller) -> RunPage:
     answer, course = run_answer(run=run, caller=caller), course_answer(run=run)
     points, environment = course["points"], run.environment
+    told = {line["metric"] for line in course["beside"]}
     has_begun = run.state == BenchmarkRun.State.RUNNING
     return {
         "run": answer,
@@ -58,6 +70,7 @@ def run_page(*, run: BenchmarkRun, caller: Caller) -> RunPage:
         "mean": points[-1] if points and points[-1]["low_tps"] is not None else None,
         "step_s": course["step_s"],
         "facts": environment_words.facts(environment),
+        "charts": [(metric, title, label) for metric, title, label in CHARTS if metric in told],
         "machines": environment_words.machines(environment),
         "reads": environment_words.reads(environment, backend_names(cluster=run.cluster)),
         "written_bytes": environment_words.written_bytes(environment),
