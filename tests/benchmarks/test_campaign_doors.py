@@ -57,7 +57,7 @@ def test_a_campaign_says_when_it_is_due(cluster: Cluster, api_client: Client) ->
     assert answer.status_code == 201, body
     assert body["next_at"].endswith("T02:00:00Z")
     assert (body["arms"], body["is_paused"], body["rounds"], len(body["calendar"])) == (
-        ["primary", "pgpools"], False, [], 14,
+        ["primary direct", "all pgpools"], False, [], 14,
     )  # fmt: skip
     assert not BenchmarkRun.objects.exists()
     assert AuditEntry.objects.get(action="benchmarks.campaign.created").target_id == str(body["id"])
@@ -266,14 +266,14 @@ def test_a_slower_round_is_measured_again_before_it_is_told(cluster: Cluster, ap
     rounds_of(campaign, 700)
 
     body = viewer.get(address).json()
-    assert "pgpools was 12.5 % slower" in body["sentence"]
+    assert "all pgpools was 12.5 % slower" in body["sentence"]
     assert [one["kind"] for one in body["rounds"][:2]] == ["confirming", "scheduled"]
     campaign_rounds.judge_finished(now=timezone.now())
     assert campaign.rounds.filter(kind="confirming").count() == 1
 
     over(campaign, 702)
     body = viewer.get(address).json()
-    assert body["sentence"].startswith("pgpools is 12.")
+    assert body["sentence"].startswith("all pgpools is 12.")
     assert body["sentence"].endswith("measured twice.")
     latest = body["rounds"][0]
     assert [point["change"] for point in latest["trend"]] == ["none", "confirmed"]

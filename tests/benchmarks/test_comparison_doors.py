@@ -35,8 +35,8 @@ def test_blocks_of_runs_are_queued_and_each_measures_every_arm_once(cluster: Clu
     body = answer.json()
     assert answer.status_code == 202, body
     assert (body["state"], body["runs_whole"], body["runs_done"], body["can_stop"]) == ("under_way", 42, 0, True)
-    assert body["arms"] == ["primary", "pgpools"]
-    assert body["name"] == "2 arms: primary, pgpools"
+    assert body["arms"] == ["primary direct", "all pgpools"]
+    assert body["name"] == "2 arms: primary direct, all pgpools"
     comparison = BenchmarkComparison.objects.get()
     places = list(comparison.members.order_by("run_id").values_list("block", "arm"))
     assert [block for block, _ in places] == [block for block in range(21) for _ in range(2)]
@@ -67,7 +67,8 @@ def test_it_ends_with_a_verdict_and_the_first_block_is_set_apart(cluster: Cluste
     assert pooled["against_baseline"]["p99_ms"]["verdict"] == "slower"
     assert pooled["against_baseline"]["p99_ms"]["difference_percent"] == pytest.approx(25, abs=0.1)
     assert pooled["figures"]["tps_with_connecting"]["middle"] < pooled["figures"]["tps"]["middle"]
-    assert body["sentence"] == "Pgpools loses 20.0 % tps against primary."
+    assert body["sentence"] == "With all pgpools the rate is 20.0 % lower than with primary direct."
+    assert (direct["words"], pooled["words"]) == ("", "slower")
     assert [run["counts"] for run in pooled["runs"]] == [False] + [True] * 6
 
 
@@ -225,7 +226,7 @@ def test_runs_that_are_there_are_compared_without_pairs(cluster: Cluster, api_cl
 
     body = api_client("operator").post(COMPARISONS, {"runs": direct + pooled}, format="json").json()
 
-    assert (body["state"], body["repetitions"], body["arms"]) == ("done", 0, ["primary", "pgpools"])
+    assert (body["state"], body["repetitions"], body["arms"]) == ("done", 0, ["primary direct", "all pgpools"])
     rate = body["arms_compared"][1]["against_baseline"]["tps"]
     assert (rate["is_paired"], rate["verdict"]) == (False, "slower")
 

@@ -62,7 +62,7 @@ def test_it_says_that_it_is_too_early_then_who_is_faster(
     advance(pk)
     text = shown(operator, f"{PAGES}{pk}/")
 
-    assert "Pgpools loses 20.0 % tps against primary." in text
+    assert "With all pgpools the rate is 20.0 % lower than with primary direct." in text
     assert "−20.0 %" in text
     assert "set apart" in text
     assert 'class="ci"' in text
@@ -79,9 +79,9 @@ def test_another_baseline_and_another_latency_are_in_the_address(
 
     text = shown(viewer, f"{PAGES}{pk}/?baseline=1&latency=p50_ms")
 
-    assert "Primary beats pgpools by 25.0 % tps." in text
+    assert "With primary direct the rate is 25.0 % higher than with all pgpools." in text
     assert "P50 latency" in text
-    assert "Pgpools loses" in shown(viewer, f"{PAGES}{pk}/?baseline=7&latency=colour")
+    assert "With all pgpools the rate is" in shown(viewer, f"{PAGES}{pk}/?baseline=7&latency=colour")
 
 
 def test_statements_are_a_heat_table(cluster: Cluster, api_client: Script, client_for: Browsers) -> None:
@@ -121,9 +121,9 @@ def test_its_runs_are_there_as_files(cluster: Cluster, api_client: Script, clien
     lines = list(csv.DictReader(io.StringIO(shown(viewer, f"{PAGES}{pk}/comparison.csv"))))
 
     assert len(lines) == 6
-    assert {line["arm"] for line in lines} == {f"'{label}", "pgpools"}
+    assert {line["arm"] for line in lines} == {f"'{label}", "all pgpools"}
     assert {(line["block"], line["counts"]) for line in lines} == {("0", "0"), ("1", "1"), ("2", "1")}
-    assert viewer.get(f"{PAGES}{pk}/comparison.json").json()["sentence"].endswith("tps against " + label + ".")
+    assert viewer.get(f"{PAGES}{pk}/comparison.json").json()["sentence"].endswith("than with " + label + ".")
     assert viewer.get(f"{PAGES}{pk}/comparison.xls").status_code == 404
 
 

@@ -22,11 +22,11 @@ def headline(labels: Sequence[str], arms: Sequence[Compared], *, baseline: int) 
     said = []
     if faster:
         label, best = faster[0]
-        said.append(f"{label} beats {base} by {unsigned(best.difference_percent, up=False)} tps")
+        said.append(f"with {label} the rate is {unsigned(best.difference_percent, up=False)} higher than with {base}")
     if slower:
         label, worst = slower[0]
-        loses = f"loses {unsigned(-worst.difference_percent, up=False)} tps"
-        said.append(f"{label} {loses}" if faster else f"{label} {loses} against {base}")
+        size = f"{unsigned(-worst.difference_percent, up=False)} lower"
+        said.append(f"with {label} it is {size}" if faster else f"with {label} the rate is {size} than with {base}")
     if alike := [label for label, _ in _with(found, Verdict.NO_DIFFERENCE)]:
         largest = max(_largest(each) for _, each in _with(found, Verdict.NO_DIFFERENCE))
         differs = "differ" if len(alike) > 1 else "differs"
@@ -41,6 +41,16 @@ def headline(labels: Sequence[str], arms: Sequence[Compared], *, baseline: int) 
 
 def _with(found: Sequence[tuple[str, Comparison]], verdict: Verdict) -> list[tuple[str, Comparison]]:
     return [each for each in found if each[1].verdict is verdict]
+
+
+def in_short(found: Comparison) -> str:
+    """The verdict without its figures, for a table that shows them beside it."""
+    if found.verdict in {Verdict.FASTER, Verdict.SLOWER}:
+        return str(found.verdict)
+    if found.verdict is Verdict.NO_DIFFERENCE:
+        return f"no difference larger than {unsigned(_largest(found))}"
+    seen = f"open: {unsigned(found.smallest_detectable_percent)} would have shown in 4 of 5 cases"
+    return f"{seen}.{_outlook(found)}"
 
 
 def of_arm(label: str, base: str, found: Comparison) -> str:

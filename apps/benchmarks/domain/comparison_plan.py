@@ -126,8 +126,21 @@ def refuse_twice(over: str, places: Sequence[float | None]) -> None:
             raise PlanRefused(f"arms.{position}.{over}", value, "stands there for another arm already")
 
 
+def place_words(topology: str) -> str:
+    """A topology as the name of an arm: primary -> primary direct; pgpools:2 -> 2 pgpools."""
+    kind, _, name = topology.partition(":")
+    words = {
+        "primary": "primary direct",
+        "standby": f"standby {name} direct",
+        "standbys": "all standbys direct",
+        "pgpool": name,
+        "pgpools": f"{name} pgpools" if name else "all pgpools",
+    }
+    return words.get(kind) or topology
+
+
 _RUN_FIELDS = ("topology", "workload", "clients", "threads", "duration_s", "warm_up_s")
-_SHOWN = {"clients": "{} clients", "threads": "{} threads", "duration_s": "{} s", "warm_up_s": "{} s of warm-up"}
+_SHOWN = {"clients": "{} client{}", "threads": "{} thread{}", "duration_s": "{} s", "warm_up_s": "{} s of warm-up"}
 
 
 def _names(given: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -141,9 +154,13 @@ def _value(arm: Mapping[str, Any], name: str) -> Any:
 
 
 def _told(arm: Mapping[str, Any], varying: Sequence[str]) -> str:
-    words = [
-        _SHOWN.get(name, "{}" if name in _RUN_FIELDS else f"{name.partition('.')[2]} {{}}").format(_value(arm, name))
-        for name in varying
-        if _value(arm, name) is not None
-    ]
-    return ", ".join(words)[:MOST_LABEL] or str(arm.get("topology", ""))
+    words = [_one(name, _value(arm, name)) for name in varying if _value(arm, name) is not None]
+    return ", ".join(words)[:MOST_LABEL] or place_words(str(arm.get("topology", "")))
+
+
+def _one(name: str, value: object) -> str:
+    if name == "topology":
+        return place_words(str(value))
+    if name in _SHOWN:
+        return _SHOWN[name].format(value, "" if value == 1 else "s")
+    return str(value) if name in _RUN_FIELDS else f"{name.partition('.')[2]} {value}"

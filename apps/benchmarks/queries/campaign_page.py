@@ -27,7 +27,7 @@ class CalendarRow(TypedDict):
     days: list[CalendarDay]
 
 
-_SHOWN = 2
+_SHOWN = 8
 
 
 def calendar_days(*, now: dt.datetime) -> list[dt.date]:

@@ -43,7 +43,7 @@ class ArmRow(TypedDict):
     runs: int
     tps: FigureCell
     latency: FigureCell
-    sentence: str
+    words: str
 
 
 class HeatCell(TypedDict):
@@ -98,7 +98,7 @@ def arm_rows(detail: ComparisonDetail, *, latency: str) -> list[ArmRow]:
             "runs": arm["figures"]["tps"]["runs"] if "tps" in arm["figures"] else 0,
             "tps": _figure(arm, "tps", axes["tps"]),
             "latency": _figure(arm, latency, axes[latency]),
-            "sentence": arm["sentence"],
+            "words": arm["words"],
         }
         for arm in arms
     ]
@@ -159,15 +159,22 @@ def _figure(arm: ArmAnswer, metric: str, axis: tuple[float, float] | None) -> Fi
         half = max(spread["high"] - spread["middle"], spread["middle"] - spread["low"])
     return {
         "value": "" if spread is None else words(spread["middle"]),
-        "spread": "" if half is None else f"±{words(half).partition(chr(0xA0))[0]}",
+        "spread": "" if half is None else f"±{_two_digits(half)}",
         "difference": "" if found is None else signed(found["difference_percent"]),
-        "ends": "" if found is None else f"{signed(found['low'])} to {signed(found['high'])}",
+        "ends": "" if found is None else f"{signed(found['low']).removesuffix(' %')} to {signed(found['high'])}",
         "absolute": "" if found is None else _absolute(found["difference"], words(abs(found["difference"]))),
         "verdict": "" if found is None else found["verdict"].replace("_", " "),
         "interval": None
         if found is None or axis is None
         else _interval(found["low"], found["difference_percent"], found["high"], axis),
     }
+
+
+def _two_digits(value: float) -> str:
+    """189.3 -> 189; 52.8 -> 53; 0.0381 -> 0.038"""
+    if value >= 10:
+        return f"{value:,.0f}"
+    return f"{value:.{max(0, 1 - math.floor(math.log10(value)))}f}" if value > 0 else "0"
 
 
 def _absolute(difference: float, words: str) -> str:

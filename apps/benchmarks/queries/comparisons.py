@@ -92,7 +92,10 @@ class PlacedRun(TypedDict):
 
 
 class ArmAnswer(TypedDict):
-    """figures, against_baseline: by metric, as tps, tps_with_connecting, mean_ms, p50_ms, p95_ms, p99_ms."""
+    """figures, against_baseline: by metric, as tps, tps_with_connecting, mean_ms, p50_ms, p95_ms, p99_ms.
+
+    words: the verdict on the rate in short; sentence: with its figures.
+    """
 
     position: int
     label: str
@@ -108,6 +111,7 @@ class ArmAnswer(TypedDict):
     figures: dict[str, SpreadAnswer]
     against_baseline: dict[str, DifferenceAnswer]
     statements: list[CellAnswer]
+    words: str
     sentence: str
     runs: list[PlacedRun]
 
@@ -232,6 +236,7 @@ def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: 
                 "figures": {key: _spread(spread) for key, spread in found.spreads.items()},
                 "against_baseline": {key: _difference(each) for key, each in found.against.items()},
                 "statements": [_cell(cell) for cell in found.statements],
+                "words": arms_words.in_short(rate) if rate else "",
                 "sentence": arms_words.of_arm(labels[position], labels[shown], rate) if rate else "",
                 "runs": [_placed(one) for one in members if one.arm == position],
             }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from apps.benchmarks.queries.imports import CheckAnswer, ImportDetail, RecomputedAnswer
+from apps.benchmarks.queries.imports import CheckAnswer, ImportDetail, RecomputedAnswer, is_wrong
 
 
 class Cell(TypedDict):
@@ -63,7 +63,7 @@ def shown_import(found: ImportDetail) -> ShownImport:
         wrong += [_failed(result["name"], check) for check in result["checks"] if not check["ok"]]
         held += sum(check["ok"] for check in result["checks"])
         left += len(result["not_checked"])
-    wrong += [_disagrees(one) for one in found["recomputed"] if one["agrees"] is False]
+    wrong += [_disagrees(one) for one in found["recomputed"] if is_wrong(one)]
     headers = [
         f"{column['header'] or column['name']}" + (f", {column['unit']}" if column["unit"] != "1" else "")
         for column in found["columns"]
@@ -90,7 +90,8 @@ def _failed(name: str, check: CheckAnswer) -> Wrong:
 
 def _disagrees(one: RecomputedAnswer) -> Wrong:
     what = "difference" if one["kind"] == "difference" else "percentage"
+    odd = ", which is no number" if one["agrees"] is None else ""
     return {
         "where": f"{one['result']}, {one['header'] or what}",
-        "sentence": f"The source prints {one['printed']}; the {what} of {one['column']} is {one['recomputed']}.",
+        "sentence": f"The source prints {one['printed']}{odd}; the {what} of {one['column']} is {one['recomputed']}.",
     }

@@ -160,7 +160,7 @@ def detail_answer(imported: BenchmarkImport) -> ImportDetail:
     source, conditions, columns, results, again, findings = shown
     flagged = sum(not check["ok"] for result in results for check in result["checks"])
     flagged += sum(figure["is_slip"] for result in results for figure in result["figures"])
-    flagged += sum(one["agrees"] is False for one in again)
+    flagged += sum(is_wrong(one) for one in again)
     return {
         **summary_answer(imported),
         "results_count": len(results),
@@ -173,6 +173,11 @@ def detail_answer(imported: BenchmarkImport) -> ImportDetail:
         "findings": findings,
         "text": imported.text,
     }
+
+
+def is_wrong(one: RecomputedAnswer) -> bool:
+    """What was printed differs, or is no number where there should be one."""
+    return one["agrees"] is False or (one["agrees"] is None and one["recomputed"] is not None)
 
 
 _Shown = tuple[
