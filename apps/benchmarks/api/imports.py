@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -31,10 +31,15 @@ from apps.clusters.api.strict import StrictSerializer
 KINDS = ("document", "output", "example")
 
 
+@extend_schema_field({"oneOf": [{"type": "object"}, {"type": "string"}]})
+class DocumentField(serializers.JSONField):
+    """An object, or its text."""
+
+
 class ImportInput(StrictSerializer):
     """One of document, output and example."""
 
-    document = serializers.JSONField(
+    document = DocumentField(
         required=False, help_text="in the import format (docs/import-format.md): an object, or its text"
     )
     output = serializers.CharField(
@@ -112,6 +117,7 @@ class ImportView(APIView):
 
     @extend_schema(operation_id="benchmarks_imports_remove", responses=shapes.answer(None, 404, status=204))
     def delete(self, request: Request, pk: int) -> Response:
+        """Forget it, with its checks; what was measured here stays."""
         caller = caller_of(request)
         imports.remove(caller=caller, imported=import_of(caller=caller, pk=pk))
         return Response(status=status.HTTP_204_NO_CONTENT)
