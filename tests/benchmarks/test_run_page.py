@@ -9,7 +9,7 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.accounts.models import AuditEntry, Organisation
-from apps.benchmarks.models import BenchmarkRun, RunOutput, RunSample
+from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun, ComparisonRun, RunOutput, RunSample
 from apps.clusters.models import Cluster
 from tests.benchmarks.scene import RUNS, made_run
 from tests.clusters.test_registration_pages import text_of
@@ -211,6 +211,27 @@ def test_of_a_long_run_the_time_course_has_stretches(cluster: Cluster, api_clien
     assert [(one["at_s"], one["tps"], one["latency_ms"]) for one in body["points"]] == [
         (3, 10, 3.0), (6, 0, None), (7, 8, 2.0),
     ]  # fmt: skip
+
+
+def test_a_run_says_which_comparisons_it_belongs_to(
+    cluster: Cluster, client_for: Browsers, api_client: Scripts
+) -> None:
+    run, alone = made_run(cluster), made_run(cluster)
+    made = [
+        BenchmarkComparison.objects.create(
+            cluster=cluster, name="two ways", arms=[], baseline=0, repetitions=1, order_seed=1, requested_by_name="Ann"
+        )
+        for _ in range(2)
+    ]
+    for comparison in reversed(made):
+        ComparisonRun.objects.create(comparison=comparison, run=run, arm=0, block=0)
+
+    text = client_for("viewer").get(page_of(run)).content.decode()
+
+    assert api_client("viewer").get(f"{RUNS}{run.pk}/").json()["comparisons"] == [one.pk for one in made]
+    assert api_client("viewer").get(f"{RUNS}{alone.pk}/").json()["comparisons"] == []
+    for one in made:
+        assert f'href="/o/acme/benchmarks/comparisons/{one.pk}/">comparison #{one.pk}</a>' in text
 
 
 def test_the_page_follows_its_run(cluster: Cluster, client_for: Browsers) -> None:

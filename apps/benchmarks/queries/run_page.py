@@ -10,7 +10,7 @@ from apps.accounts.roles import Role
 from apps.benchmarks.domain import environment_words, run_steps
 from apps.benchmarks.models import BenchmarkRun
 from apps.benchmarks.queries.run_course import CoursePoint, course_answer
-from apps.benchmarks.queries.runs import OutputAnswer, RunAnswer, outputs_of, run_answer
+from apps.benchmarks.queries.runs import OutputAnswer, RunAnswer, comparisons_of, outputs_of, run_answer
 from apps.clusters.queries.weight_words import backend_names
 
 # (metric, what it asks, what it shows) of what the cluster did beside a run.
@@ -31,6 +31,7 @@ class RunPage(TypedDict):
     """
 
     run: RunAnswer
+    comparisons: list[int]
     steps: list[run_steps.Step]
     ends_at: datetime | None
     points: int
@@ -54,6 +55,7 @@ def run_page(*, run: BenchmarkRun, caller: Caller) -> RunPage:
     has_begun = run.state == BenchmarkRun.State.RUNNING
     return {
         "run": answer,
+        "comparisons": comparisons_of(run),
         "steps": run_steps.steps(
             state=run.state,
             phase=run.phase,

@@ -97,9 +97,13 @@ class OutputAnswer(TypedDict):
 
 
 class RunDetailAnswer(RunAnswer):
-    """environment: versions, configuration, placement and counters; {} before it is measured. samples: oldest first."""
+    """environment: versions, configuration, placement and counters; {} before it is measured. samples: oldest first.
+
+    comparisons: the ids of those that it is a run of.
+    """
 
     environment: dict[str, Any]
+    comparisons: list[int]
     samples: list[SampleAnswer]
     outputs: list[OutputAnswer]
 
@@ -203,6 +207,7 @@ def run_detail_answer(*, run: BenchmarkRun, caller: Caller) -> RunDetailAnswer:
     return {
         **run_answer(run=run, caller=caller),
         "environment": run.environment,
+        "comparisons": comparisons_of(run),
         "samples": [
             {
                 "at_s": one.at_s,
@@ -215,6 +220,11 @@ def run_detail_answer(*, run: BenchmarkRun, caller: Caller) -> RunDetailAnswer:
         ],
         "outputs": outputs_of(run),
     }
+
+
+def comparisons_of(run: BenchmarkRun) -> list[int]:
+    found = run.places.order_by("comparison_id").values_list("comparison_id", flat=True)
+    return list(found.distinct())
 
 
 def outputs_of(run: BenchmarkRun) -> list[OutputAnswer]:
