@@ -13,7 +13,7 @@ from django.utils import timezone
 from psycopg import sql
 from rest_framework.test import APIClient
 
-from apps.benchmarks.control import run_engine
+from apps.benchmarks.control import comparison_rows, run_engine, run_rows
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun, RunSample
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest
 from deploy.lab import Lab
@@ -22,6 +22,7 @@ from tests.lab.registered import register_lab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+COMPARISONS = "/api/v1/benchmarks/comparisons/"
 RUNS = "/api/v1/benchmarks/runs/"
 TABLES = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers, sbtest1, sbtest2"
 
@@ -280,3 +281,25 @@ def test_a_server_that_is_gone_fails_the_run_with_its_name(loadable: Lab) -> Non
 
     assert run.state == "failed"
     assert run.error.startswith("pgpool-3: ")
+
+
+def test_a_comparison_measures_its_arms_by_turns_and_says_how_they_differ(loadable: Lab) -> None:
+    operator = script("operator")
+    wish = {
+        "cluster": "orders", "repetitions": 2, "arms": [{"topology": "primary"}, {"topology": "pgpool"}],
+        "common": {"workload": "pgbench-select-only", "clients": 1, "duration_s": 1, "parameters": {"scale": 1}},
+    }  # fmt: skip
+    pk = operator.post(COMPARISONS, wish, format="json").json()["id"]
+
+    while due := run_rows.due_runs():
+        carried_out(BenchmarkRun.objects.get(pk=due[0][0]))
+        comparison_rows.advance(pk, now=timezone.now())
+
+    body = operator.get(f"{COMPARISONS}{pk}/").json()
+    assert (body["state"], body["runs_done"], body["blocks_whole"]) == ("done", 6, 2)
+    for arm in body["arms_compared"]:
+        assert [run["counts"] for run in arm["runs"]] == [False, True, True]
+        assert arm["figures"]["p99_ms"]["middle"] >= arm["figures"]["p50_ms"]["middle"] > 0
+    against = body["arms_compared"][1]["against_baseline"]
+    assert against["tps"]["low"] < against["tps"]["difference_percent"] < against["tps"]["high"]
+    assert {one["check"] for one in body["findings"]} >= {"co_located", "too_short"}
