@@ -137,6 +137,16 @@ def test_every_state_says_what_there_is(
     assert [each for each in words if each not in told] == []
 
 
+def test_seconds_without_their_programs_are_charts_and_nothing_printed(cluster: Cluster, client_for: Browsers) -> None:
+    run = made_run(cluster, state="stopped", is_partial=True, stop_reason="stopped by Ann")
+    measured(run, 5)
+
+    told = text_of(client_for("viewer").get(page_of(run)))
+
+    assert "Is throughput steady?" in told
+    assert "What its programs printed" not in told
+
+
 def test_a_viewer_is_offered_no_stop_and_may_not(cluster: Cluster, client_for: Browsers) -> None:
     run = made_run(cluster)
     viewer = client_for("viewer")
