@@ -77,6 +77,29 @@ export interface CourseAnswer {
   readonly beside: readonly BesideLine[];
 }
 
+/** One place of a sweep: its typical rate in tps, with the ends of its 95 % interval. */
+export interface PointAnswer {
+  readonly x: number;
+  readonly tps: number;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+export interface DoublingAnswer {
+  readonly percent: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface SweepAnswer {
+  readonly points: readonly PointAnswer[];
+  readonly best_x: number;
+  readonly rivals: readonly number[];
+  readonly is_bracketed: boolean;
+  readonly doubling: DoublingAnswer | null;
+  readonly sentence: string;
+}
+
 export function isPoints(message: LiveMessage): message is PointsMessage {
   return "points" in message;
 }
@@ -96,6 +119,11 @@ export function readMessage(text: string): LiveMessage | null {
 
 export function isSeriesAnswer(value: unknown): value is SeriesAnswer {
   return typeof value === "object" && value !== null && Array.isArray((value as { series?: unknown }).series);
+}
+
+/** A comparison, of which only the sweep is drawn; null while too few places have a figure. */
+export function isSweepAnswer(value: unknown): value is { readonly sweep: SweepAnswer | null } {
+  return typeof value === "object" && value !== null && "sweep" in value;
 }
 
 export function isCourseAnswer(value: unknown): value is CourseAnswer {

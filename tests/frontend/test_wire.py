@@ -6,6 +6,7 @@ from typing import get_type_hints
 
 import pytest
 
+from apps.benchmarks.queries.comparisons import DoublingAnswer, PointAnswer, SweepAnswer
 from apps.benchmarks.queries.run_beside import BesideLine
 from apps.benchmarks.queries.run_course import CourseAnswer, CoursePoint
 from apps.clusters.history.series import Series, SeriesAnswer
@@ -26,7 +27,22 @@ def fields_of(interface: str) -> dict[str, bool]:
     return {name: mark == "?" for name, mark in found}
 
 
-@pytest.mark.parametrize("shape", [Series, SeriesAnswer, PointsMessage, FactMessage, ChartEvent, CourseAnswer, CoursePoint, BesideLine])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Series,
+        SeriesAnswer,
+        PointsMessage,
+        FactMessage,
+        ChartEvent,
+        CourseAnswer,
+        CoursePoint,
+        BesideLine,
+        PointAnswer,
+        DoublingAnswer,
+        SweepAnswer,
+    ],
+)
 def test_the_browser_knows_every_field_of_what_travels(shape: type) -> None:
     optional: frozenset[str] = shape.__optional_keys__  # type: ignore[attr-defined]  # every TypedDict has it
 
