@@ -14,6 +14,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 
 import psycopg
@@ -36,7 +37,7 @@ DRAIN_S = 10
 def main(words: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(words)
     if asked.action == "work":
-        asyncio.run(worker.work())
+        _work()
         return 0
     try:
         plan = _plan(asked)
@@ -47,6 +48,16 @@ def main(words: Sequence[str] | None = None) -> int:
         return _failed(str(error), "")
     except psycopg.Error as error:
         return _failed(" ".join(str(error).split()) or type(error).__name__, "")
+
+
+def _work() -> None:
+    """With uvloop a message takes a tenth less CPU. uvicorn brings it, though not to every platform."""
+    if find_spec("uvloop") is None:
+        asyncio.run(worker.work())
+        return
+    import uvloop
+
+    uvloop.run(worker.work())
 
 
 async def _do(asked: argparse.Namespace, plan: Plan) -> int:
