@@ -79,7 +79,8 @@ def test_what_only_shows_something_takes_no_form(cluster, client_for):
     forms += ("credentials/", "pgpools/", "test/", "pgpool/", "preview/", "pgpools/1/", "pause/", "resume/")
     forms += ("stop/", "allow/", "observe/", "import/", "survey/", "adopt/", "revert/", "each/")
     forms += ("forget/", "apply/", "dismiss/", "give/")
-    forms += ("restarts/start/", "benchmarks/new/")
+    forms += ("restarts/start/", "benchmarks/new/", "comparisons/new/", "campaigns/new/", "outlook/", "begin/")
+    forms += ("benchmarks/imports/",)
     forms += ("attach/", "detach/", "drain/", "go-on/")
     forms += ("draft/parameter/", "draft/drop/", "discard/", "roll-out/", "looked-at/", "functions/draft/", "redraft/")
 
