@@ -81,6 +81,7 @@ def test_any_arm_can_be_the_baseline(cluster: Cluster, api_client: Client) -> No
     body = operator.get(f"{COMPARISONS}{pk}/", {"baseline": 0}).json()
     assert (body["baseline"], body["shown_baseline"]) == (1, 0)
     assert body["arms_compared"][1]["against_baseline"]["tps"]["verdict"] == "slower"
+    assert operator.get(f"{COMPARISONS}{pk}/", {"baseline": "9" * 5000}).status_code == 400
     refused = operator.get(f"{COMPARISONS}{pk}/", {"baseline": 2})
     assert refused.json()["errors"] == [{"field": "baseline", "reason": "'2' is no arm; they are counted from 0 to 1"}]
 
@@ -108,12 +109,14 @@ def test_statements_are_compared_one_by_one(cluster: Cluster, api_client: Client
     ("changes", "field", "words"),
     [
         ({"arms": [DIRECT]}, "arms", "2 to 12"),
-        ({"arms": [DIRECT, DIRECT]}, "arms.1.label", "stands for two arms"),
+        ({"arms": [DIRECT, DIRECT]}, "arms.1.label", "asks for the same as arm 0"),
         ({"arms": [DIRECT, {"topology": "standby:7"}]}, "arms.1.topology", "is none of this cluster"),
         ({"arms": [DIRECT, {**POOLED, "clients": 101}]}, "arms.1.clients", "from 1 to 100"),
         ({"arms": [DIRECT, {**POOLED, "parameters": {"scale": 0}}]}, "arms.1.parameters.scale", "from 1 to 10000"),
         ({"arms": [DIRECT, {"clients": 2}]}, "arms.1.topology", "is needed, here or in `common`"),
         ({"arms": [DIRECT, {**POOLED, "clint": 4}]}, "arms.1.clint", "is no field here"),
+        ({"arms": [DIRECT, {**DIRECT, "parameters": {"scale": 10}}]}, "arms.1.label", "asks for the same as arm 0"),
+        ({"arms": [{**DIRECT, "label": "a"}, {**POOLED, "label": "a"}]}, "arms.1.label", "stands for two arms"),
         ({"repetitions": 1}, "repetitions", "from 2 to 60"),
         (
             {"arms": [{**DIRECT, "clients": n} for n in range(1, 11)], "repetitions": 40},
@@ -224,9 +227,11 @@ def test_runs_that_are_there_are_compared_without_pairs(cluster: Cluster, api_cl
     direct = [picked(cluster, "primary", tps) for tps in (1000, 1010, 990, 1005, 995)]
     pooled = [picked(cluster, "pgpools", tps) for tps in (800, 810, 790, 805, 795)]
 
-    body = api_client("operator").post(COMPARISONS, {"runs": direct + pooled}, format="json").json()
+    given = {"runs": direct + pooled, "margin_percent": 0.5}
+    body = api_client("operator").post(COMPARISONS, given, format="json").json()
 
     assert (body["state"], body["repetitions"], body["arms"]) == ("done", 0, ["primary direct", "all pgpools"])
+    assert (body["margin_percent"], body["finished_at"] is None) == (0.5, False)
     rate = body["arms_compared"][1]["against_baseline"]["tps"]
     assert (rate["is_paired"], rate["verdict"]) == (False, "slower")
 
@@ -254,6 +259,16 @@ def test_what_cannot_be_picked_is_named(cluster: Cluster, api_client: Client) ->
     assert "is queued" in reason(first, waits.pk)
     assert "was run on Ledger" in reason(first, elsewhere)
     assert "is no run of" in reason(first, 2**31 - 1)
+
+
+def test_an_arm_may_be_compared_with_itself_under_another_name(cluster: Cluster, api_client: Client) -> None:
+    arms = [{**DIRECT, "label": "A"}, {**DIRECT, "label": "A again"}]
+    assert api_client("operator").post(COMPARISONS, wanted(*arms), format="json").status_code == 202
+
+
+def test_a_list_of_no_possible_cluster_is_not_there(cluster: Cluster, api_client: Client) -> None:
+    for address in (COMPARISONS, "/api/v1/benchmarks/campaigns/", "/api/v1/benchmarks/runs/"):
+        assert api_client("viewer").get(address, {"cluster": "\0"}).status_code == 404
 
 
 def test_viewers_and_strangers_start_and_stop_nothing(cluster: Cluster, api_client: Client) -> None:

@@ -82,6 +82,7 @@ def test_another_baseline_and_another_latency_are_in_the_address(
     assert "With primary direct the rate is 25.0 % higher than with all pgpools." in text
     assert "P50 latency" in text
     assert "With all pgpools the rate is" in shown(viewer, f"{PAGES}{pk}/?baseline=7&latency=colour")
+    assert "With all pgpools the rate is" in shown(viewer, f"{PAGES}{pk}/?baseline={'9' * 5000}")
 
 
 def test_statements_are_a_heat_table(cluster: Cluster, api_client: Script, client_for: Browsers) -> None:

@@ -72,6 +72,43 @@ def test_what_a_tool_printed_is_taken(api_client: Client, tool: str) -> None:
     assert result["checks"]
 
 
+def document(**changes: Any) -> dict[str, Any]:
+    """A base and another row, with the difference that the source printed."""
+    return {
+        "format": "lifeguard-benchmarks-1", "name": "mine", "title": "Mine", "source": {"title": "a notebook"},
+        "columns": [{"name": "tps", "unit": "1/s", "role": "tps"}],
+        "results": [
+            {"name": "base", "figures": {"tps": "1"}},
+            {"name": "other", "figures": {"tps": "123456789012345678"}},
+        ],
+        "derived": {
+            "baseline": "base",
+            "columns": [{"of": "tps", "kind": "difference", "values": {"other": "1.000000000001"}}],
+        },
+        **changes,
+    }  # fmt: skip
+
+
+def test_figures_of_very_different_sizes_are_recomputed(api_client: Client) -> None:
+    body = api_client("operator").post(IMPORTS, {"document": document()}, format="json")
+
+    assert body.status_code == 201, body.json()
+    assert body.json()["recomputed"][0]["recomputed"] == "123456789012345677.0000000000000"
+
+
+@pytest.mark.parametrize(
+    "conditions", [{"\ud800": "x"}, {"a\nb": "x"}, {"a\0": "x"}, {"": "x"}, {f"n{at}": "x" for at in range(101)}]
+)
+def test_names_of_conditions_are_held_to_what_texts_are(api_client: Client, conditions: dict[str, str]) -> None:
+    text = json.dumps(document(conditions=conditions))
+
+    answer = api_client("operator").post(IMPORTS, {"document": text}, format="json")
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"][0]["field"].startswith("document.conditions")
+    assert not BenchmarkImport.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("given", "field", "words"),
     [

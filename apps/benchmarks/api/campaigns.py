@@ -41,7 +41,7 @@ class CampaignInput(StrictSerializer):
     over = serializers.CharField(required=False, allow_blank=True, default="", help_text="as of comparisons")
     margin_percent = NumberField(required=False, default=5.0, help_text="the smallest change that matters, 0.01–100")
     cron = serializers.CharField(
-        max_length=100, help_text="minute hour day month weekday in UTC, as 0 2 * * * for every night at 02:00"
+        max_length=100, help_text="minute hour day month weekday in UTC, as 0 2 * * *; day and weekday both hold"
     )
     window_min = serializers.IntegerField(
         min_value=1, max_value=MOST, help_text="minutes after which no run of a round begins any more"
@@ -125,7 +125,7 @@ class CampaignView(APIView):
     def delete(self, request: Request, pk: int) -> Response:
         """No round begins any more. Comparisons that it made stay."""
         caller = caller_of(request)
-        campaigns.remove(caller=caller, campaign=campaign_of(caller=caller, pk=pk))
+        campaigns.remove(caller=caller, campaign=campaign_of(caller=caller, pk=pk), now=timezone.now())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

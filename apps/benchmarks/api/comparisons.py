@@ -31,6 +31,7 @@ from apps.clusters.api.strict import StrictSerializer
 from apps.clusters.queries import lookup
 
 BASELINE = OpenApiParameter("baseline", int, description="compare with the arm at this position instead")
+LONGEST_POSITION = 3  # digits
 NEEDED = ("workload", "topology", "clients", "duration_s")
 
 
@@ -111,7 +112,7 @@ class ComparisonsView(APIView):
         body.is_valid(raise_exception=True)
         given = dict(body.validated_data)
         with as_problems():
-            made = _picked(caller, given) if "runs" in given else _asked(caller, given)
+            made = _picked(caller, given, set(request.data)) if "runs" in given else _asked(caller, given)
         found = comparison_of(caller=caller, pk=made.pk)
         return Response(detail_answer(comparison=found, caller=caller), status=status.HTTP_202_ACCEPTED)
 
@@ -169,17 +170,20 @@ def _merged(common: dict[str, Any], arm: dict[str, Any]) -> dict[str, Any]:
     return {**(common.get("parameters") or {}), **(arm.get("parameters") or {})}
 
 
-def _picked(caller: Caller, given: dict[str, Any]) -> BenchmarkComparison:
-    for name in ("cluster", "arms", "common"):
-        if name in given:
-            raise ValidationError({name: ["stands beside `runs`; give one of them"]})
-    return comparisons.of_runs(caller=caller, run_ids=given["runs"], baseline=given["baseline"], name=given["name"])
+def _picked(caller: Caller, given: dict[str, Any], named: set[str]) -> BenchmarkComparison:
+    for name in ("cluster", "arms", "common", "repetitions", "over"):
+        if name in named:
+            raise ValidationError({name: ["stands beside `runs`, which are measured already; give one of them"]})
+    return comparisons.of_runs(
+        caller=caller, run_ids=given["runs"], baseline=given["baseline"], name=given["name"],
+        margin_percent=given["margin_percent"], now=timezone.now(),
+    )  # fmt: skip
 
 
 def _baseline(request: Request, arms: int) -> int | None:
     told = request.query_params.get("baseline")
     if told is None:
         return None
-    if not told.isdecimal() or int(told) >= arms:
+    if not told.isdecimal() or len(told) > LONGEST_POSITION or int(told) >= arms:
         raise ValidationError({"baseline": [f"{told[:20]!r} is no arm; they are counted from 0 to {arms - 1}"]})
     return int(told)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import transaction
-from django.db.models import Q
 
 from apps.benchmarks.control import campaign_schedule, comparison_rows, comparisons
 from apps.benchmarks.control.runs import RunRefused
@@ -18,6 +17,8 @@ from apps.clusters.control import writes
 from apps.live import events
 
 Kind = CampaignRound.Kind
+# Of a campaign, so that the name of a comparison holds the time behind it.
+LONGEST_NAME = 170
 
 
 def begin_due(*, now: datetime) -> None:
@@ -57,8 +58,8 @@ def _try(campaign: BenchmarkCampaign, found: CampaignRound) -> None:
     try:
         plan = comparisons.planned(
             cluster=campaign.cluster, arms=campaign.arms, repetitions=campaign.repetitions,
-            baseline=campaign.baseline, name=f"{campaign.name}, {found.due_at:%d %b %H:%M} UTC", over=campaign.over,
-            margin_percent=campaign.margin_percent,
+            baseline=campaign.baseline, over=campaign.over, margin_percent=campaign.margin_percent,
+            name=f"{campaign.name[:LONGEST_NAME]}, {found.due_at:%d %b %H:%M} UTC",
         )  # fmt: skip
     except (PlanRefused, WishRefused, RunRefused, writes.NotAllowed) as error:
         found.reason = str(error)
@@ -88,18 +89,34 @@ def judge_finished(*, now: datetime) -> None:
             if campaign is None:
                 continue
             CampaignRound.objects.filter(pk=pk).update(is_judged=True)
-            latest = campaign_trend.history(campaign)[-1]
-            is_suspected = any(one is not None and one.change is Change.SUSPECTED for one in latest.judged)
-            if latest.round.pk == pk and latest.round.kind != Kind.CONFIRMING and is_suspected:
+            latest = [one for one in campaign_trend.history(campaign) if one.round.comparison_id is not None][-1]
+            if latest.round.pk == pk and _is_to_confirm(campaign, latest, now=now):
                 begin(campaign, due_at=now, kind=Kind.CONFIRMING, now=now)
+
+
+def _is_to_confirm(campaign: BenchmarkCampaign, latest: campaign_trend.Measured, *, now: datetime) -> bool:
+    """Whether it is measured again at once. Else the next round confirms it."""
+    found = latest.round
+    if campaign.is_paused or found.kind == Kind.CONFIRMING or now > _window_ends(campaign, found):
+        return False
+    is_whole = found.comparison is not None and found.comparison.state == BenchmarkComparison.State.DONE
+    return is_whole and any(one is not None and one.change is Change.SUSPECTED for one in latest.judged)
+
+
+def _window_ends(campaign: BenchmarkCampaign, found: CampaignRound) -> datetime:
+    """Of a confirming round when that of the round ends that it confirms."""
+    due_at = found.due_at
+    if found.kind == Kind.CONFIRMING:
+        before = campaign.rounds.filter(pk__lt=found.pk).exclude(kind=Kind.CONFIRMING).order_by("-pk").first()
+        due_at = before.due_at if before is not None else due_at
+    return due_at + timedelta(minutes=campaign.window_min)
 
 
 def end_overdue(*, now: datetime) -> None:
     """Rounds whose window or budget is over: no run of them begins any more, the one under way counts."""
-    queued = Q(members__run__state=BenchmarkRun.State.QUEUED)
     under_way = BenchmarkComparison.objects.filter(
-        queued, round__isnull=False, state=BenchmarkComparison.State.UNDER_WAY
-    ).distinct()
+        round__isnull=False, is_cut_short=False, state=BenchmarkComparison.State.UNDER_WAY
+    )
     for pk in list(under_way.values_list("pk", flat=True)):
         with transaction.atomic():
             comparison = (
@@ -108,16 +125,29 @@ def end_overdue(*, now: datetime) -> None:
                 .filter(pk=pk, state=BenchmarkComparison.State.UNDER_WAY)
                 .first()
             )
-            campaign = BenchmarkCampaign.objects.filter(rounds__comparison_id=pk).first()
-            if comparison is None or campaign is None:
+            found = CampaignRound.objects.select_related("campaign").filter(comparison_id=pk).first()
+            if comparison is None or found is None:
                 continue
-            if why := _overdue(campaign, comparison, now=now):
+            if why := _overdue(found, comparison, now=now):
                 comparison_rows.end_early(comparison, reason=why, now=now)
                 CampaignRound.objects.filter(comparison=comparison).update(reason=why)
 
 
-def _overdue(campaign: BenchmarkCampaign, comparison: BenchmarkComparison, *, now: datetime) -> str:
-    if now - comparison.created_at > timedelta(minutes=campaign.window_min):
+def end_with_campaign(campaign: BenchmarkCampaign, *, now: datetime) -> None:
+    """Nobody would hold it to its window and its budget any more."""
+    comparison = (
+        BenchmarkComparison.objects.select_for_update(of=("self",))
+        .select_related("cluster")
+        .filter(round__campaign=campaign, state=BenchmarkComparison.State.UNDER_WAY)
+        .first()
+    )
+    if comparison is not None:
+        comparison_rows.end_early(comparison, reason=f"The campaign {campaign.name} was removed.", now=now)
+
+
+def _overdue(found: CampaignRound, comparison: BenchmarkComparison, *, now: datetime) -> str:
+    campaign = found.campaign
+    if now > _window_ends(campaign, found):
         return f"Its window of {campaign.window_min} min was over before all of its runs were."
     if load_min(comparison) >= campaign.budget_min:
         return f"Its budget of {campaign.budget_min} min of load was used up before all of its runs were done."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from celery.schedules import crontab
+from celery.schedules import ParseException, crontab
 
 # Rounds closer together than this would be one.
 CLOSEST = timedelta(minutes=5)
@@ -21,7 +21,7 @@ def next_due(cron: str, *, after: datetime) -> datetime:
         minute, hour, day_of_month, month, day_of_week = cron.split()
         schedule = crontab(minute, hour, day_of_week, day_of_month, month, nowfun=lambda: after)
         return after + schedule.remaining_estimate(after)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ParseException, ValueError, KeyError, TypeError) as error:
         raise ScheduleRefused(
             f"is no schedule ({error}); expected five fields, minute hour day month weekday, as 0 2 * * * for every "
             "night at 02:00 UTC"

@@ -114,10 +114,11 @@ def begin_now(*, caller: Caller, campaign: BenchmarkCampaign, now: datetime) -> 
     return made
 
 
-def remove(*, caller: Caller, campaign: BenchmarkCampaign) -> None:
-    """Its rounds go with it; the comparisons that they made stay."""
+def remove(*, caller: Caller, campaign: BenchmarkCampaign, now: datetime) -> None:
+    """Its rounds go with it; the comparisons that they made stay, one under way without the runs that wait."""
     with transaction.atomic():
         current = _locked(caller, campaign)
+        campaign_rounds.end_with_campaign(current, now=now)
         _record(caller, current, "removed", {})
         current.delete()
 

@@ -70,8 +70,10 @@ def make(plan: Plan, *, by: User | None, by_name: str) -> BenchmarkComparison:
     return comparison
 
 
-def under_way() -> list[int]:
-    return list(BenchmarkComparison.objects.filter(state=State.UNDER_WAY).order_by("pk").values_list("pk", flat=True))
+def advance_all(*, now: datetime) -> None:
+    under_way = BenchmarkComparison.objects.filter(state=State.UNDER_WAY).order_by("pk")
+    for pk in list(under_way.values_list("pk", flat=True)):
+        advance(pk, now=now)
 
 
 def advance(comparison_id: int, *, now: datetime) -> None:
@@ -103,7 +105,7 @@ def _settle(comparison: BenchmarkComparison, members: Sequence[ComparisonRun], *
     whole = whole_blocks(members, arms=len(comparison.arms))
     if len(whole) >= comparison.repetitions:
         _end(comparison, State.DONE, reason="", now=now)
-    elif comparison.extra_blocks < MOST_EXTRA_BLOCKS:
+    elif comparison.extra_blocks < MOST_EXTRA_BLOCKS and not comparison.is_cut_short:
         _measure_another(comparison, members)
     elif len(whole) >= comparison_plan.FEWEST_REPETITIONS:
         reason = f"Only {len(whole)} of {comparison.repetitions} blocks have the figures of every arm."
@@ -170,8 +172,8 @@ def _end(comparison: BenchmarkComparison, state: str, *, reason: str, now: datet
 def end_early(comparison: BenchmarkComparison, *, reason: str, now: datetime) -> None:
     """Of a row that is locked: what waits is stopped, the run under way goes on to its end and counts."""
     stop_queued(comparison, reason=reason, now=now)
-    comparison.extra_blocks = MOST_EXTRA_BLOCKS  # none is measured again
-    comparison.save(update_fields=["extra_blocks"])
+    comparison.is_cut_short = True
+    comparison.save(update_fields=["is_cut_short"])
     announce(comparison)
 
 

@@ -24,6 +24,7 @@ from apps.clusters.control import writes
 from apps.clusters.models import Cluster
 
 MOST_QUEUED = 1000
+LONGEST_NAME = 200
 MOST_PICKED = 200
 
 
@@ -74,13 +75,14 @@ def planned(
     _refuse_unknown_baseline(baseline, len(arms))
     offered, limits = targets.offered(cluster), targets.limits_of(cluster, access)
     wishes = [_wish(position, arm, offered=offered, limits=limits) for position, arm in enumerate(arms)]
+    _refuse_the_same(arms, wishes)
     xs = [comparison_plan.place(over, position, arm, wishes[position]) for position, arm in enumerate(arms)]
     comparison_plan.refuse_twice(over, xs)
     if BenchmarkRun.objects.filter(cluster=cluster, state=BenchmarkRun.State.QUEUED).count() >= MOST_QUEUED:
         raise RunRefused(f"{MOST_QUEUED} runs of {cluster.name} are queued already. Wait for some, or stop them.")
     return Plan(
         cluster=cluster,
-        name=name.strip() or f"{len(arms)} arms: {', '.join(labels)}"[:200],
+        name=(name.strip() or f"{len(arms)} arms: {', '.join(labels)}")[:LONGEST_NAME],
         wishes=tuple(wishes),
         labels=tuple(labels),
         xs=tuple(xs),
@@ -92,7 +94,15 @@ def planned(
     )
 
 
-def of_runs(*, caller: Caller, run_ids: Sequence[int], baseline: int = 0, name: str = "") -> BenchmarkComparison:
+def of_runs(
+    *,
+    caller: Caller,
+    run_ids: Sequence[int],
+    now: datetime,
+    baseline: int = 0,
+    name: str = "",
+    margin_percent: float = 5.0,
+) -> BenchmarkComparison:
     """One of runs that are there: those that were asked to be the same make one arm. Raises PlanRefused."""
     caller.require(Role.OPERATOR)
     picked = _picked(caller, run_ids)
@@ -104,7 +114,10 @@ def of_runs(*, caller: Caller, run_ids: Sequence[int], baseline: int = 0, name: 
         raise PlanRefused(
             "runs", [run.pk for run in picked], "were all asked to be the same: there is nothing to compare"
         )
+    if len(arms) > comparison_plan.MOST_ARMS:
+        raise PlanRefused("runs", len(arms), f"kinds of run; at most {comparison_plan.MOST_ARMS} are compared")
     labels = comparison_plan.labelled(arms)
+    comparison_plan.refuse_margin(margin_percent)
     _refuse_unknown_baseline(baseline, len(arms))
     with transaction.atomic():
         comparison = BenchmarkComparison.objects.create(
@@ -113,8 +126,10 @@ def of_runs(*, caller: Caller, run_ids: Sequence[int], baseline: int = 0, name: 
             arms=[{**arm, "label": label, "x": None} for arm, label in zip(arms, labels, strict=True)],
             baseline=baseline,
             repetitions=0,
+            margin_percent=margin_percent,
             order_seed=0,
             state=State.DONE,
+            finished_at=now,
             requested_by=caller.user,
             requested_by_name=caller.user.shown_name,
         )
@@ -152,6 +167,15 @@ def _wish(position: int, arm: Mapping[str, Any], **held_against: Any) -> Wish:
         return run_wish.wish(**asked, **held_against)
     except WishRefused as error:
         raise WishRefused(f"arms.{position}.{error.field}", error.value, error.expected) from error
+
+
+def _refuse_the_same(arms: Sequence[Mapping[str, Any]], wishes: Sequence[Wish]) -> None:
+    """A against A is measured where somebody names both."""
+    for position, wanted in enumerate(wishes):
+        first = wishes.index(wanted)
+        if first < position and not (arms[first].get("label") and arms[position].get("label")):
+            expected = f"is missing: it asks for the same as arm {first}; change one, or give both a name"
+            raise PlanRefused(f"arms.{position}.label", arms[position].get("label", ""), expected)
 
 
 def _refuse_unknown_baseline(baseline: int, arms: int) -> None:

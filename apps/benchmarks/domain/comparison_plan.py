@@ -49,7 +49,7 @@ def labelled(given: Sequence[Mapping[str, Any]]) -> list[str]:
     if not FEWEST_ARMS <= len(given) <= MOST_ARMS:
         raise PlanRefused("arms", len(given), f"arms; there must be {FEWEST_ARMS} to {MOST_ARMS}")
     varying = [name for name in _names(given) if len({repr(_value(one, name)) for one in given}) > 1]
-    labels = [one.get("label") or _told(one, varying) for one in given]
+    labels = _apart([one.get("label") or _told(one, varying) for one in given], given)
     for position, label in enumerate(labels):
         if len(label) > MOST_LABEL:
             raise PlanRefused(f"arms.{position}.label", label, f"must be a text of at most {MOST_LABEL} characters")
@@ -58,6 +58,17 @@ def labelled(given: Sequence[Mapping[str, Any]]) -> list[str]:
                 f"arms.{position}.label", label, "stands for two arms; give each a name, or leave one out"
             )
     return labels
+
+
+def _apart(labels: Sequence[str], given: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names that were made up and came out alike, as of two long scripts, get a number."""
+    found: list[str] = []
+    for label, one in zip(labels, given, strict=True):
+        shown, number = label, 2
+        while shown in found and not one.get("label"):
+            shown, number = f"{label[: MOST_LABEL - 6]} ({number})", number + 1
+        found.append(shown)
+    return found
 
 
 def refuse_too_many(arms: int, repetitions: int) -> None:

@@ -18,6 +18,7 @@ FORMAT = "lifeguard-benchmarks-1"
 MOST_RESULTS = 1000
 MOST_COLUMNS = 100
 MOST_STATEMENTS = 1000
+MOST_CONDITIONS = 100
 
 
 class Role(StrEnum):
@@ -181,7 +182,13 @@ def _source(field: Field) -> Source:
 
 
 def _conditions(field: Field | None) -> Mapping[str, str]:
-    return {} if field is None else {name[:200]: value.text() for name, value in field.members().items()}
+    if field is None:
+        return {}
+    members = field.members()
+    if len(members) > MOST_CONDITIONS:
+        raise field.refuse(f"at most {MOST_CONDITIONS} conditions")
+    # A name is shown as it is, so it is held to what any text of the document is.
+    return {Field(value.path, name).name(): value.text() for name, value in members.items()}
 
 
 def _columns(field: Field) -> tuple[Column, ...]:

@@ -136,7 +136,7 @@ class CampaignForm(ComparisonForm):
     cron = forms.CharField(
         label="When, UTC",
         max_length=100,
-        help_text="minute hour day month weekday, as 0 2 * * * for every night at 02:00",
+        help_text="minute hour day month weekday, as 0 2 * * * for every night at 02:00; day and weekday both hold",
         widget=forms.TextInput({"class": "in mono", "autocomplete": "off", "spellcheck": "false"}),
     )
     window_min = number("Window, min", least=1)

@@ -26,6 +26,7 @@ class BenchmarkComparison(models.Model):
     margin_percent = models.FloatField(default=5.0, help_text="the smallest difference that matters")
     order_seed = models.BigIntegerField(help_text="the order within each block is drawn from it")
     extra_blocks = models.PositiveSmallIntegerField(default=0, help_text="measured since others had no figure")
+    is_cut_short = models.BooleanField(default=False, help_text="no block is measured again")
     state = models.CharField(max_length=10, choices=State.choices, default=State.UNDER_WAY)
     reason = models.TextField(blank=True, help_text="why it was stopped or failed")
     requested_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")

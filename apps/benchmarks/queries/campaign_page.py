@@ -10,6 +10,7 @@ from apps.benchmarks.control import campaign_schedule
 from apps.benchmarks.models import BenchmarkCampaign
 
 DAYS = 14
+MOST_DUE = 60
 
 
 class CalendarDay(TypedDict):
@@ -40,8 +41,11 @@ def calendar_rows(campaigns: Sequence[BenchmarkCampaign], *, now: dt.datetime) -
 
 def _row(campaign: BenchmarkCampaign, now: dt.datetime) -> CalendarRow:
     until = dt.datetime.combine(now.date() + dt.timedelta(days=DAYS), dt.time(), tzinfo=now.tzinfo)
-    due = [] if campaign.is_paused else campaign_schedule.upcoming(campaign.cron, after=now, until=until, most=5000)
+    due = [] if campaign.is_paused else campaign_schedule.upcoming(campaign.cron, after=now, until=until, most=MOST_DUE)
     by_day: dict[dt.date, list[str]] = {}
+    if len(due) == MOST_DUE:  # each costs time to find: of the days behind the last one it is only said that there are
+        last = due[-1].date()
+        by_day = {last + dt.timedelta(days=number): ["…"] for number in range(1, DAYS)}
     for at in due:
         by_day.setdefault(at.date(), []).append(f"{at:%H:%M}")
     return {

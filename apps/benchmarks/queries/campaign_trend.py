@@ -13,6 +13,7 @@ from apps.benchmarks.domain.step_change import Judged
 from apps.benchmarks.models import BenchmarkCampaign, CampaignRound, ComparisonRun
 
 MOST_ROUNDS = 90
+MOST_LEFT_OUT = 30
 FEWEST_RUNS = 2
 
 
@@ -26,8 +27,14 @@ class Measured:
 
 
 def history(campaign: BenchmarkCampaign) -> list[Measured]:
-    """The latest rounds, oldest first. Those that are under way have no figure yet."""
-    rounds = list(campaign.rounds.select_related("comparison").order_by("-pk")[:MOST_ROUNDS])[::-1]
+    """The latest rounds, oldest first. Those that are under way have no figure yet.
+
+    Those that were left out stand between the others, and take the place of none.
+    """
+    latest = campaign.rounds.select_related("comparison").order_by("-pk")
+    begun = list(latest.filter(comparison__isnull=False)[:MOST_ROUNDS])
+    left_out = list(latest.filter(comparison__isnull=True)[:MOST_LEFT_OUT])
+    rounds = sorted([*begun, *left_out], key=lambda one: one.pk)
     arms = range(len(campaign.arms))
     found = _rates([one.comparison_id for one in rounds if one.comparison_id is not None])
     rates = [tuple(tuple(found.get((one.comparison_id, arm), ())) for arm in arms) for one in rounds]

@@ -192,6 +192,17 @@ def _sentence(labels: Sequence[str], rounds: Sequence[Measured]) -> str:
     return f"No arm has stepped.{seen}"
 
 
+def _first_suspect(rounds: Sequence[Measured], arm: int, position: int) -> int:
+    """Where the step was first seen that this round confirms."""
+    first = position
+    for before in range(position - 1, -1, -1):
+        judged = rounds[before].judged[arm]
+        if judged is not None and judged.change is not Change.SUSPECTED:
+            break
+        first = first if judged is None else before
+    return first
+
+
 def _told(label: str, arm: int, rounds: Sequence[Measured]) -> str:
     """Of the latest step that is confirmed, or of a suspicion about the latest round."""
     for position in range(len(rounds) - 1, -1, -1):
@@ -199,7 +210,7 @@ def _told(label: str, arm: int, rounds: Sequence[Measured]) -> str:
         if judged is None or judged.change_percent is None:
             continue
         size = f"{abs(judged.change_percent):.1f} % {'slower' if judged.change_percent < 0 else 'faster'}"
-        at = f"{rounds[position].round.due_at:%d %b %H:%M} UTC"
+        at = f"{rounds[_first_suspect(rounds, arm, position)].round.due_at:%d %b %H:%M} UTC"
         if judged.change is Change.CONFIRMED:
             return f"{label} is {size} than before since about {at}; measured twice."
         if judged.change is Change.SUSPECTED and position == len(rounds) - 1:

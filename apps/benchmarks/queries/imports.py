@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TypedDict
 
 from django.db.models import QuerySet
@@ -180,6 +180,9 @@ def is_wrong(one: RecomputedAnswer) -> bool:
     return one["agrees"] is False or (one["agrees"] is None and one["recomputed"] is not None)
 
 
+# Of a quotient of the longest and the shortest figure that a document may hold, with the digits behind its point.
+_ENOUGH_DIGITS = 80
+
 _Shown = tuple[
     SourceAnswer | None, dict[str, str], list[ColumnAnswer], list[ResultAnswer], list[RecomputedAnswer], list[str]
 ]
@@ -243,7 +246,8 @@ def _recomputed(one: Recomputed) -> RecomputedAnswer:
 def _digits_of(value: Decimal, printed: Figure) -> str:
     """With one digit more than was printed, so that it is seen how it was rounded."""
     exponent = -2 if printed.number is None else int(printed.number.as_tuple().exponent)
-    return f"{value.quantize(Decimal(1).scaleb(min(exponent, 0) - 1)):f}"
+    with localcontext(prec=_ENOUGH_DIGITS):
+        return f"{value.quantize(Decimal(1).scaleb(min(exponent, 0) - 1)):f}"
 
 
 def _of_output(read: Measured) -> _Shown:

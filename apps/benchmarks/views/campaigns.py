@@ -74,7 +74,7 @@ def campaign_remove(request: HttpRequest, caller: Caller, pk: int) -> HttpRespon
     if request.method == "GET":
         context = {"campaign": summary_answer(campaign=campaign, caller=caller)}
         return render(request, "benchmarks/campaign_remove.html", context)
-    campaigns.remove(caller=caller, campaign=campaign)
+    campaigns.remove(caller=caller, campaign=campaign, now=timezone.now())
     messages.success(request, f"{campaign.name} is removed. Its comparisons stay.")
     return see_other("campaign-list", organisation=caller.organisation.slug)
 

@@ -28,6 +28,7 @@ from apps.benchmarks.queries.comparisons import (
 )
 
 SHOWN = 50
+LONGEST_POSITION = 3  # digits
 METRICS = (
     ("tps", "rate"),
     ("tps_with_connecting", "rate, connecting included"),
@@ -124,7 +125,9 @@ def _shown(request: HttpRequest, caller: Caller, pk: int, template: str) -> Http
 def _detail(request: HttpRequest, caller: Caller, comparison: BenchmarkComparison) -> ComparisonDetail:
     """An odd baseline in the address counts as not chosen."""
     told = request.GET.get("baseline", "")
-    baseline = int(told) if told.isdecimal() and int(told) < len(comparison.arms) else None
+    baseline = (
+        int(told) if told.isdecimal() and len(told) <= LONGEST_POSITION and int(told) < len(comparison.arms) else None
+    )
     return detail_answer(comparison=comparison, caller=caller, baseline=baseline)
 
 
