@@ -2,7 +2,17 @@
 
 from django.urls import path
 
-from apps.benchmarks.views import access, campaigns, comparison_start, comparisons, imports, run_list, run_start, runs
+from apps.benchmarks.views import (
+    access,
+    campaigns,
+    comparison_pick,
+    comparison_start,
+    comparisons,
+    imports,
+    run_list,
+    run_start,
+    runs,
+)
 
 urlpatterns = [
     path("benchmarks/", run_list.run_list, name="run-list"),
@@ -12,6 +22,7 @@ urlpatterns = [
     path("benchmarks/runs/<int:pk>/stop/", runs.run_stop, name="run-stop"),
     path("benchmarks/comparisons/", comparisons.comparison_list, name="comparison-list"),
     path("benchmarks/comparisons/new/", comparison_start.comparison_start, name="comparison-new"),
+    path("benchmarks/comparisons/pick/", comparison_pick.comparison_pick, name="comparison-pick"),
     path("benchmarks/comparisons/new/outlook/", comparison_start.comparison_outlook, name="comparison-outlook"),
     path("benchmarks/campaigns/", campaigns.campaign_list, name="campaign-list"),
     path("benchmarks/campaigns/new/", comparison_start.campaign_start, name="campaign-new"),

@@ -4,6 +4,7 @@ import "../styles/base.css";
 import "../styles/components.css";
 
 import { CopyLink } from "./copy_link";
+import { CourseOverlay } from "./course_overlay";
 import { watchDialogs } from "./dialogs";
 import { watchFolds } from "./folds";
 import { setUpHtmx } from "./htmx_setup";
@@ -34,6 +35,7 @@ customElements.define("live-status", LiveStatus);
 customElements.define("time-series-chart", TimeSeriesChart);
 customElements.define("run-chart", RunChart);
 customElements.define("sweep-chart", SweepChart);
+customElements.define("course-overlay", CourseOverlay);
 customElements.define("weight-editor", WeightEditor);
 customElements.define("relative-time", RelativeTime);
 customElements.define("copy-link", CopyLink);

@@ -77,6 +77,24 @@ export interface CourseAnswer {
   readonly beside: readonly BesideLine[];
 }
 
+/** points: (seconds since a measurement began, mean rate of the arm's runs in tps). */
+export interface ArmCourse {
+  readonly label: string;
+  readonly is_baseline: boolean;
+  readonly points: readonly (readonly [number, number])[];
+}
+
+export interface CoursesAnswer {
+  readonly comparison: number;
+  readonly duration_s: number;
+  readonly step_s: number;
+  readonly arms: readonly ArmCourse[];
+}
+
+export function isCoursesAnswer(value: unknown): value is CoursesAnswer {
+  return typeof value === "object" && value !== null && Array.isArray((value as { arms?: unknown }).arms);
+}
+
 /** One place of a sweep: its typical rate in tps, with the ends of its 95 % interval. */
 export interface PointAnswer {
   readonly x: number;

@@ -15,7 +15,7 @@ PAGES = (
     "~disagreements/", "~restarts/", "~restarts/start/", "~functions/",
     "~backends/2/", "~backends/2/detach/", "~events/", "~settings/",
     "benchmarks/", "benchmarks/new/", "~benchmarks/allow/", "benchmarks/comparisons/", "benchmarks/comparisons/new/",
-    "benchmarks/campaigns/new/", "benchmarks/imports/",
+    "benchmarks/comparisons/pick/", "benchmarks/campaigns/new/", "benchmarks/imports/",
     "rollouts/", "registry/", "writes/", "ssh-key/", "clusters/register/", "settings/tokens/", "settings/audit/",
 )  # fmt: skip
 NARROW = {"viewport": {"width": 360, "height": 760}}

@@ -435,6 +435,10 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         "benchmarks.comparison.requested",
         lambda w: w.browser.post(f"{BENCHMARKS}comparisons/new/?cluster=orders", w.comparable_typed()),
     ),
+    ("POST", "comparison-pick"): (
+        "benchmarks.comparison.picked",
+        lambda w: w.post("comparison-pick", {"run": w.measured_runs()}),
+    ),
     ("POST", "campaign-new"): (
         "benchmarks.campaign.created",
         lambda w: w.browser.post(

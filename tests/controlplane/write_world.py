@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.tokens import create_token
 from apps.benchmarks.control import imports, runs
-from apps.benchmarks.models import BenchmarkAccess, BenchmarkCampaign
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkCampaign, BenchmarkRun
 from apps.clusters.control import backend_operations, restarts, rollout_holds, rollouts
 from apps.clusters.control.weight_change import request_weights
 from apps.clusters.models import BackendOperation, Cluster, PgpoolInstance, RevisionDebt, Rollout
@@ -91,6 +91,15 @@ class World:
         del wish["cluster"]
         self.cluster.refresh_from_db()
         return runs.request(caller=self.caller, cluster=self.cluster, **wish).pk
+
+    def measured_runs(self) -> list[int]:
+        """Two that can be compared."""
+        first = BenchmarkRun.objects.get(pk=self.run())
+        second = BenchmarkRun.objects.create(
+            cluster=first.cluster, workload=first.workload, topology="pgpools", clients=2, threads=1, duration_s=1,
+        )  # fmt: skip
+        BenchmarkRun.objects.update(state="done", tps=100.0)
+        return [first.pk, second.pk]
 
     def comparable(self) -> dict[str, Any]:
         """A comparison that can be asked for, as REST takes it."""

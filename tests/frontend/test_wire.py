@@ -6,6 +6,7 @@ from typing import get_type_hints
 
 import pytest
 
+from apps.benchmarks.queries.comparison_courses import ArmCourse, CoursesAnswer
 from apps.benchmarks.queries.comparisons import DoublingAnswer, PointAnswer, SweepAnswer
 from apps.benchmarks.queries.run_beside import BesideLine
 from apps.benchmarks.queries.run_course import CourseAnswer, CoursePoint
@@ -41,6 +42,8 @@ def fields_of(interface: str) -> dict[str, bool]:
         PointAnswer,
         DoublingAnswer,
         SweepAnswer,
+        ArmCourse,
+        CoursesAnswer,
     ],
 )
 def test_the_browser_knows_every_field_of_what_travels(shape: type) -> None:

@@ -18,6 +18,7 @@ from apps.benchmarks.api.problems import as_problems
 from apps.benchmarks.api.runs import CLUSTER, MOST
 from apps.benchmarks.control import comparisons
 from apps.benchmarks.models import BenchmarkComparison
+from apps.benchmarks.queries.comparison_courses import CoursesAnswer, courses_answer
 from apps.benchmarks.queries.comparisons import (
     ComparisonDetail,
     ComparisonSummary,
@@ -129,6 +130,13 @@ class ComparisonView(APIView):
         comparison = comparison_of(caller=caller, pk=pk)
         baseline = _baseline(request, len(comparison.arms))
         return Response(detail_answer(comparison=comparison, caller=caller, baseline=baseline))
+
+
+class ComparisonCoursesView(APIView):
+    @extend_schema(operation_id="benchmarks_comparisons_courses", responses=shapes.answer(CoursesAnswer, 404))
+    def get(self, request: Request, pk: int) -> Response:
+        """How the rate of each arm went while its runs were measured: the mean of those that count."""
+        return Response(courses_answer(comparison=comparison_of(caller=caller_of(request), pk=pk)))
 
 
 class StopComparisonView(APIView):

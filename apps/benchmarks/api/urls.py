@@ -10,6 +10,11 @@ urlpatterns = [
     path("benchmarks/runs/<int:pk>/course/", runs.CourseView.as_view(), name="api-run-course"),
     path("benchmarks/runs/<int:pk>/stop/", runs.StopRunView.as_view(), name="api-run-stop"),
     path("benchmarks/comparisons/", comparisons.ComparisonsView.as_view(), name="api-comparisons"),
+    path(
+        "benchmarks/comparisons/<int:pk>/courses/",
+        comparisons.ComparisonCoursesView.as_view(),
+        name="api-comparison-courses",
+    ),
     path("benchmarks/comparisons/<int:pk>/", comparisons.ComparisonView.as_view(), name="api-comparison"),
     path("benchmarks/comparisons/<int:pk>/stop/", comparisons.StopComparisonView.as_view(), name="api-comparison-stop"),
     path("benchmarks/imports/", imports.ImportsView.as_view(), name="api-imports"),
