@@ -46,6 +46,26 @@ def test_a_step_that_fails_keeps_no_other_waiting(
     assert nudged == [BenchmarkRun.objects.order_by("pk")[0].pk]
 
 
+def test_a_campaign_that_fails_keeps_no_other_waiting(
+    cluster: Cluster, api_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = made(api_client, name="Breaks"), made(api_client, name="Works")
+    begin = campaign_rounds.begin
+
+    def breaks(campaign: BenchmarkCampaign, **given: Any) -> CampaignRound:
+        if campaign.name == "Breaks":
+            raise RuntimeError("broken")
+        return begin(campaign, **given)
+
+    monkeypatch.setattr(campaign_rounds, "begin", breaks)
+    at = due(second)
+
+    campaign_rounds.begin_due(now=at)
+
+    assert [one.campaign_id for one in CampaignRound.objects.all()] == [second.pk]
+    assert due(first) == at  # nothing of it was written: it is still due
+
+
 def suspected(campaign: BenchmarkCampaign) -> CampaignRound:
     """A slower round whose runs are all over, and that nobody has judged yet."""
     rounds_of(campaign, *QUIET)

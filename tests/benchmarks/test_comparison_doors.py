@@ -271,6 +271,29 @@ def test_a_list_of_no_possible_cluster_is_not_there(cluster: Cluster, api_client
         assert api_client("viewer").get(address, {"cluster": "\0"}).status_code == 404
 
 
+def test_more_kinds_of_run_than_arms_are_refused_by_the_runs(cluster: Cluster, api_client: Client) -> None:
+    runs = [picked(cluster, f"pgpools:{number}", 1000) for number in range(13)]
+
+    answer = api_client("operator").post(COMPARISONS, {"runs": runs}, format="json")
+
+    assert answer.status_code == 400
+    assert answer.json()["errors"] == [
+        {"field": "runs", "reason": "'13' kinds of run; at most 12 are compared"},
+    ]
+
+
+def test_names_that_come_out_alike_are_told_apart(cluster: Cluster, api_client: Client) -> None:
+    """Of two runs whose long parameters differ behind what a name has room for."""
+    runs = [picked(cluster, "primary", 1000) for _ in range(2)]
+    for pk, end in zip(runs, "ab", strict=True):
+        BenchmarkRun.objects.filter(pk=pk).update(parameters={"sql": "SELECT 1; " * 20 + end})
+
+    body = api_client("operator").post(COMPARISONS, {"runs": runs}, format="json").json()
+
+    assert len(set(body["arms"])) == 2
+    assert body["arms"][1].endswith(" (2)")
+
+
 def test_viewers_and_strangers_start_and_stop_nothing(cluster: Cluster, api_client: Client) -> None:
     pk = api_client("operator").post(COMPARISONS, wanted(), format="json").json()["id"]
     viewer, stranger = api_client("viewer"), script("admin", organisation="globex")

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from apps.benchmarks.control import campaign_schedule, comparison_rows, comparisons
+from apps.benchmarks.control import campaign_schedule, comparison_rows, comparisons, one_by_one
 from apps.benchmarks.control.runs import RunRefused
 from apps.benchmarks.domain.comparison_plan import PlanRefused
 from apps.benchmarks.domain.run_wish import WishRefused
@@ -23,20 +23,24 @@ LONGEST_NAME = 170
 
 def begin_due(*, now: datetime) -> None:
     """Every round that is due. A time that passed while nobody was there is told as left out."""
-    for pk in BenchmarkCampaign.objects.filter(next_at__lte=now).values_list("pk", flat=True):
-        with transaction.atomic():
-            campaign = (
-                BenchmarkCampaign.objects.select_for_update(of=("self",), skip_locked=True)
-                .select_related("cluster")
-                .filter(pk=pk, next_at__lte=now)
-                .first()
-            )
-            if campaign is None or campaign.next_at is None:
-                continue
-            due_at = campaign.next_at
-            campaign.next_at = campaign_schedule.next_due(campaign.cron, after=now)
-            campaign.save(update_fields=["next_at"])
-            begin(campaign, due_at=due_at, kind=Kind.SCHEDULED, now=now)
+    due = BenchmarkCampaign.objects.filter(next_at__lte=now).values_list("pk", flat=True)
+    one_by_one.each(due, lambda pk: _begin_one(pk, now=now), what="campaign")
+
+
+def _begin_one(pk: int, *, now: datetime) -> None:
+    with transaction.atomic():
+        campaign = (
+            BenchmarkCampaign.objects.select_for_update(of=("self",), skip_locked=True)
+            .select_related("cluster")
+            .filter(pk=pk, next_at__lte=now)
+            .first()
+        )
+        if campaign is None or campaign.next_at is None:
+            return
+        due_at = campaign.next_at
+        campaign.next_at = campaign_schedule.next_due(campaign.cron, after=now)
+        campaign.save(update_fields=["next_at"])
+        begin(campaign, due_at=due_at, kind=Kind.SCHEDULED, now=now)
 
 
 def begin(campaign: BenchmarkCampaign, *, due_at: datetime, kind: str, now: datetime) -> CampaignRound:
@@ -78,20 +82,25 @@ def judge_finished(*, now: datetime) -> None:
     over = CampaignRound.objects.filter(is_judged=False, comparison__isnull=False).exclude(
         comparison__state=BenchmarkComparison.State.UNDER_WAY
     )
-    for pk, campaign_id in list(over.order_by("pk").values_list("pk", "campaign_id")):
-        with transaction.atomic():
-            campaign = (
-                BenchmarkCampaign.objects.select_for_update(of=("self",), skip_locked=True)
-                .select_related("cluster")
-                .filter(pk=campaign_id)
-                .first()
-            )
-            if campaign is None:
-                continue
-            CampaignRound.objects.filter(pk=pk).update(is_judged=True)
-            latest = [one for one in campaign_trend.history(campaign) if one.round.comparison_id is not None][-1]
-            if latest.round.pk == pk and _is_to_confirm(campaign, latest, now=now):
-                begin(campaign, due_at=now, kind=Kind.CONFIRMING, now=now)
+    one_by_one.each(
+        over.order_by("pk").values_list("pk", flat=True), lambda pk: _judge_one(pk, now=now), what="round of a campaign"
+    )
+
+
+def _judge_one(pk: int, *, now: datetime) -> None:
+    with transaction.atomic():
+        campaign = (
+            BenchmarkCampaign.objects.select_for_update(of=("self",), skip_locked=True)
+            .select_related("cluster")
+            .filter(rounds__pk=pk)
+            .first()
+        )
+        if campaign is None:
+            return
+        CampaignRound.objects.filter(pk=pk).update(is_judged=True)
+        latest = [one for one in campaign_trend.history(campaign) if one.round.comparison_id is not None][-1]
+        if latest.round.pk == pk and _is_to_confirm(campaign, latest, now=now):
+            begin(campaign, due_at=now, kind=Kind.CONFIRMING, now=now)
 
 
 def _is_to_confirm(campaign: BenchmarkCampaign, latest: campaign_trend.Measured, *, now: datetime) -> bool:
@@ -117,20 +126,23 @@ def end_overdue(*, now: datetime) -> None:
     under_way = BenchmarkComparison.objects.filter(
         round__isnull=False, is_cut_short=False, state=BenchmarkComparison.State.UNDER_WAY
     )
-    for pk in list(under_way.values_list("pk", flat=True)):
-        with transaction.atomic():
-            comparison = (
-                BenchmarkComparison.objects.select_for_update(of=("self",), skip_locked=True)
-                .select_related("cluster")
-                .filter(pk=pk, state=BenchmarkComparison.State.UNDER_WAY)
-                .first()
-            )
-            found = CampaignRound.objects.select_related("campaign").filter(comparison_id=pk).first()
-            if comparison is None or found is None:
-                continue
-            if why := _overdue(found, comparison, now=now):
-                comparison_rows.end_early(comparison, reason=why, now=now)
-                CampaignRound.objects.filter(comparison=comparison).update(reason=why)
+    one_by_one.each(under_way.values_list("pk", flat=True), lambda pk: _end_one(pk, now=now), what="comparison")
+
+
+def _end_one(pk: int, *, now: datetime) -> None:
+    with transaction.atomic():
+        comparison = (
+            BenchmarkComparison.objects.select_for_update(of=("self",), skip_locked=True)
+            .select_related("cluster")
+            .filter(pk=pk, state=BenchmarkComparison.State.UNDER_WAY)
+            .first()
+        )
+        found = CampaignRound.objects.select_related("campaign").filter(comparison_id=pk).first()
+        if comparison is None or found is None:
+            return
+        if why := _overdue(found, comparison, now=now):
+            comparison_rows.end_early(comparison, reason=why, now=now)
+            CampaignRound.objects.filter(comparison=comparison).update(reason=why)
 
 
 def end_with_campaign(campaign: BenchmarkCampaign, *, now: datetime) -> None:

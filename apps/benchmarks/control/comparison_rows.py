@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import transaction
 
 from apps.accounts.models import User
-from apps.benchmarks.control import run_rows
+from apps.benchmarks.control import one_by_one, run_rows
 from apps.benchmarks.domain import comparison_plan
 from apps.benchmarks.domain.comparison_plan import FIRST_BLOCK, Arm
 from apps.benchmarks.domain.run_wish import Wish
@@ -72,8 +72,7 @@ def make(plan: Plan, *, by: User | None, by_name: str) -> BenchmarkComparison:
 
 def advance_all(*, now: datetime) -> None:
     under_way = BenchmarkComparison.objects.filter(state=State.UNDER_WAY).order_by("pk")
-    for pk in list(under_way.values_list("pk", flat=True)):
-        advance(pk, now=now)
+    one_by_one.each(under_way.values_list("pk", flat=True), lambda pk: advance(pk, now=now), what="comparison")
 
 
 def advance(comparison_id: int, *, now: datetime) -> None:
