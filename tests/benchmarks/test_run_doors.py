@@ -216,6 +216,7 @@ def test_an_admin_allows_it_and_the_password_is_never_shown(cluster: Cluster, ap
     }  # fmt: skip
     assert [one["key"] for one in body["topologies"]] == [
         "primary", "standby:1", "standby:2", "standbys", "pgpool:pgpool-1", "pgpool:pgpool-2", "pgpools",
+        "commit:off", "commit:local", "commit:remote_write", "commit:on", "commit:remote_apply",
     ]  # fmt: skip
     [scale, *_] = body["workloads"][0]["described"]
     assert (scale["name"], scale["kind"], scale["least"], scale["default"]) == ("scale", "whole_number", 1, 10)

@@ -74,10 +74,10 @@ def primary(cluster: Cluster) -> Cluster:
 
 @pytest.fixture
 def carried_out(primary: Cluster, monkeypatch: pytest.MonkeyPatch) -> Callable[..., BenchmarkRun]:
-    def carry_out(driver: OwnProgram, **parameters: Any) -> BenchmarkRun:
+    def carry_out(driver: OwnProgram, topology: str = "primary", **parameters: Any) -> BenchmarkRun:
         monkeypatch.setitem(cast("dict[str, Any]", known.DRIVERS), "pgbench", driver)
         run = BenchmarkRun.objects.create(
-            cluster=primary, workload="pgbench-select-only", topology="primary", clients=1, threads=1, duration_s=1,
+            cluster=primary, workload="pgbench-select-only", topology=topology, clients=1, threads=1, duration_s=1,
             parameters=parameters, requested_by_name="Ann",
         )  # fmt: skip
         run_engine.carry_out(run_id=run.pk, holder="test", clock=timezone.now)
@@ -100,6 +100,29 @@ def test_what_a_load_tells_is_kept_with_what_holds_of_its_data(carried_out: Call
     assert (driver.prepared, run.environment["course"]) == (0, [])
     assert run.environment["client"]["program"].startswith("apps.benchmarks.drivers.recited on Python")
     assert "for people" in run.outputs.get(name="pg1").output
+
+
+class ReadOnly(Recited):
+    """It tells what its sessions begin with; those of its own are read-only."""
+
+    def load(
+        self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
+    ) -> list[Command]:
+        telling = f"import os; print(os.environ.get('PGOPTIONS')); {self._program}"
+        own = {**environment(account), "PGOPTIONS": "-c default_transaction_read_only=on"}
+        return [Command("pg1", [program, "-c", telling], own, folder / "0" if is_measured else None)]
+
+
+def test_sessions_of_a_level_of_commit_begin_with_it_beside_what_the_driver_asks_for(
+    carried_out: Callable[..., BenchmarkRun],
+) -> None:
+    plain = carried_out(ReadOnly(REPORT))
+    chosen = carried_out(ReadOnly(REPORT), topology="commit:remote_write")
+
+    said = [one.outputs.get(name="pg1").output.splitlines()[0] for one in (plain, chosen)]
+    alone = "-c default_transaction_read_only=on"
+    assert said == [alone, f"{alone} -c synchronous_commit=remote_write"]
+    assert chosen.environment["topology"]["label"] == "primary direct, synchronous_commit = remote_write"
 
 
 def test_data_is_made_where_it_is_missing_or_asked_for_anew(carried_out: Callable[..., BenchmarkRun]) -> None:

@@ -41,7 +41,9 @@ MOST = 2**31 - 1
 class RunInput(StrictSerializer):
     cluster = serializers.CharField(help_text="its slug")
     workload = serializers.CharField(help_text="its key; clusters/{slug}/benchmarks/ lists them")
-    topology = serializers.CharField(help_text="its key, as primary, standby:1, pgpool:pgpool-1 or pgpools")
+    topology = serializers.CharField(
+        help_text="its key, as primary, standby:1, pgpool:pgpool-1, pgpools or commit:remote_apply"
+    )
     clients = serializers.IntegerField(min_value=1, max_value=MOST)
     threads = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
     duration_s = serializers.IntegerField(min_value=1, max_value=MOST, help_text="of the measurement")
@@ -78,12 +80,13 @@ class WorkloadAnswer(TypedDict):
 
 
 class TopologyAnswer(TypedDict):
-    """servers: where sessions are opened, as host:port."""
+    """servers: where sessions are opened, as host:port. note: to know before it is chosen; "" for nothing."""
 
     key: str
     label: str
     takes_writes: bool
     servers: list[str]
+    note: str
 
 
 class AccessAnswer(TypedDict):
@@ -214,6 +217,7 @@ def _access_answer(cluster: Cluster) -> AccessAnswer:
                 "label": one.label,
                 "takes_writes": one.takes_writes,
                 "servers": [f"{server.host}:{server.port}" for server in one.servers],
+                "note": one.note,
             }
             for one in targets.offered(cluster)
         ],

@@ -9,6 +9,7 @@ import logging
 import shlex
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.domain.workloads import RESEED
 from apps.benchmarks.drivers import database, known
-from apps.benchmarks.drivers.driver import Account, CannotPrepare, ProgramMissing
+from apps.benchmarks.drivers.driver import Account, CannotPrepare, ProgramMissing, with_options
 from apps.benchmarks.drivers.processes import Command, Line, NotStarted, Process, Processes
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
 from apps.benchmarks.queries import targets
@@ -203,14 +204,12 @@ class _Attempt:
             return [{"check": "data_checked", "ok": False, "sentence": f"Its data could not be checked: {error}"}]
 
     def _commands(self, duration_s: int, *, is_measured: bool) -> list[Command]:
-        return self._driver.load(
-            self._program,
-            self._wish,
-            self._account,
-            duration_s=duration_s,
-            folder=self._folder,
+        found = self._driver.load(
+            self._program, self._wish, self._account, duration_s=duration_s, folder=self._folder,
             is_measured=is_measured,
-        )
+        )  # fmt: skip
+        options = self._wish.topology.session_options
+        return [replace(one, environment=with_options(one.environment, options)) for one in found]
 
     def _run(
         self, commands: Sequence[Command], *, within_s: float, kept_as: str = "", may_be_partial: bool = False

@@ -146,6 +146,7 @@ def place_words(topology: str) -> str:
         "standbys": "all standbys direct",
         "pgpool": name,
         "pgpools": f"{name} pgpools" if name else "all pgpools",
+        "commit": f"synchronous_commit = {name}",
     }
     return words.get(kind) or topology
 

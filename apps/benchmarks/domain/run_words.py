@@ -90,6 +90,7 @@ def topology_words(key: str) -> str:
         "standbys": "on all standbys",
         "pgpool": f"through {name}",
         "pgpools": f"through {name or 'all'} pgpools",
+        "commit": f"on the primary with synchronous_commit = {name}",
     }
     return words.get(kind, f"on {key}")
 

@@ -10,6 +10,12 @@ STANDBY = "standby"
 STANDBYS = "standbys"
 PGPOOL = "pgpool"
 PGPOOLS = "pgpools"
+COMMIT = "commit"
+# What a commit waits for, the least first: PostgreSQL manual, synchronous_commit.
+COMMIT_LEVELS = ("off", "local", "remote_write", "on", "remote_apply")
+# Without a synchronous standby these wait for no more than local does.
+WAITING_LEVELS = ("remote_write", "on", "remote_apply")
+AS_LOCAL = "no standby is synchronous now, so this waits for no more than local does"
 
 
 @dataclass(frozen=True)
@@ -24,22 +30,39 @@ class Server:
 
 @dataclass(frozen=True)
 class Topology:
-    """key: as REST names it. takes_writes: whether what writes can be run against it."""
+    """key: as REST names it. takes_writes: whether what writes can be run against it.
+
+    commit_level: that its sessions ask for; "" for what the role has. note: to know before it is chosen.
+    """
 
     key: str
     label: str
     servers: tuple[Server, ...]
     takes_writes: bool
+    commit_level: str = ""
+    note: str = ""
 
     @property
     def is_through_pgpool(self) -> bool:
         return any(server.is_pgpool for server in self.servers)
 
+    @property
+    def session_options(self) -> str:
+        """What its sessions begin with, as PGOPTIONS tells libpq."""
+        return f"-c synchronous_commit={self.commit_level}" if self.commit_level else ""
+
 
 def of_cluster(
-    *, primary: Server | None, standbys: Sequence[tuple[int, Server]], pgpools: Sequence[Server]
+    *,
+    primary: Server | None,
+    standbys: Sequence[tuple[int, Server]],
+    pgpools: Sequence[Server],
+    has_synchronous: bool | None = None,
 ) -> tuple[Topology, ...]:
-    """Every topology that a cluster offers. primary: None while nobody knows it. standbys: node_id and server."""
+    """Every topology that a cluster offers. primary: None while nobody knows it. standbys: node_id and server.
+
+    has_synchronous: whether commits wait for a standby now; None where nobody can tell.
+    """
     found: list[Topology] = []
     if primary is not None:
         found.append(Topology(PRIMARY, f"primary direct ({primary.name})", (primary,), takes_writes=True))
@@ -59,7 +82,17 @@ def of_cluster(
     ]
     if len(pgpools) > 1:
         found.append(Topology(PGPOOLS, f"all {len(pgpools)} pgpools", tuple(pgpools), takes_writes=True))
+    if primary is not None:
+        found += [_at_level(primary, level, has_synchronous) for level in COMMIT_LEVELS]
     return tuple(found)
+
+
+def _at_level(primary: Server, level: str, has_synchronous: bool | None) -> Topology:
+    is_as_local = level in WAITING_LEVELS and has_synchronous is False
+    return Topology(
+        f"{COMMIT}:{level}", f"primary direct, synchronous_commit = {level}", (primary,), takes_writes=True,
+        commit_level=level, note=AS_LOCAL if is_as_local else "",
+    )  # fmt: skip
 
 
 def find(key: str, offered: Iterable[Topology]) -> Topology | None:

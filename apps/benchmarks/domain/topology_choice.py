@@ -11,19 +11,23 @@ from apps.benchmarks.domain.run_wish import CHILDREN_KEPT, Limits, Room
 from apps.benchmarks.domain.topologies import Server, Topology
 from apps.benchmarks.domain.workloads import WRITES, Workload
 
+ONLY_READS = "this workload only reads: its commits wait for nothing at any level"
+
 
 @dataclass(frozen=True)
 class Choice:
-    """most_clients: that fit, within what the cluster allows. why_not: "" where it can be chosen."""
+    """most_clients: that fit, within what the cluster allows. why_not: "" where it can be chosen. note: to know."""
 
     topology: Topology
     most_clients: int
     why_not: str
+    note: str = ""
 
     @property
     def words(self) -> str:
         """Behind its label: how many fit, or why it cannot be chosen."""
-        return self.why_not or f"at most {self.most_clients} client{'' if self.most_clients == 1 else 's'}"
+        fit = f"at most {self.most_clients} client{'' if self.most_clients == 1 else 's'}"
+        return self.why_not or "; ".join(part for part in (fit, self.note) if part)
 
 
 def choices(offered: Sequence[Topology], *, workload: Workload, limits: Limits) -> list[Choice]:
@@ -38,7 +42,9 @@ def _choice(topology: Topology, workload: Workload, limits: Limits) -> Choice:
         why_not = "takes no writes, and this workload writes"
     elif most < len(topology.servers):
         why_not = "no session is free there now"
-    return Choice(topology, most, why_not)
+    is_reading = not workload.writes and WRITES.name not in workload.parameters
+    note = ONLY_READS if topology.commit_level and is_reading else topology.note
+    return Choice(topology, most, why_not, note)
 
 
 def most_clients(topology: Topology, limits: Limits) -> int:

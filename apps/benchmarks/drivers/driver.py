@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -108,6 +108,12 @@ def said_version(program: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return said.stdout.strip()
+
+
+def with_options(variables: Mapping[str, str], options: str) -> dict[str, str]:
+    """Those of a program of libpq, whose sessions begin with these options too."""
+    found = " ".join(part for part in (variables.get("PGOPTIONS", ""), options) if part)
+    return {**variables, "PGOPTIONS": found} if found else dict(variables)
 
 
 def environment(account: Account) -> dict[str, str]:

@@ -14,12 +14,21 @@ def offered(cluster: Cluster) -> tuple[Topology, ...]:
     backends = list(cluster.backends.order_by("node_id"))
     primary = next((one for one in backends if one.node_id == cluster.primary_node_id), None)
     instances = cluster.instances.order_by("name")
+    # While nobody knows the primary, any of them may be it.
+    standbys = [(one.node_id, server_of(one)) for one in backends if primary is not None and one != primary]
     return topologies.of_cluster(
         primary=server_of(primary) if primary else None,
-        # While nobody knows the primary, any of them may be it.
-        standbys=[(one.node_id, server_of(one)) for one in backends if primary is not None and one != primary],
+        standbys=standbys,
         pgpools=[Server(one.name, one.host, one.port, is_pgpool=True) for one in instances],
+        has_synchronous=has_synchronous(cluster),
     )
+
+
+def has_synchronous(cluster: Cluster) -> bool | None:
+    """Whether the primary waits for a standby, as it was polled latest; None where no standby was seen."""
+    states = BackendLatest.objects.filter(backend__cluster=cluster).exclude(sync_state="")
+    seen = set(states.values_list("sync_state", flat=True))
+    return bool(seen & {"sync", "quorum"}) if seen else None
 
 
 def server_of(backend: Backend) -> Server:

@@ -20,6 +20,11 @@ def test_a_cluster_offers_each_server_and_all_of_a_kind() -> None:
         ("pgpool:pgpool-1", True, 1),
         ("pgpool:pgpool-2", True, 1),
         ("pgpools", True, 2),
+        ("commit:off", True, 1),
+        ("commit:local", True, 1),
+        ("commit:remote_write", True, 1),
+        ("commit:on", True, 1),
+        ("commit:remote_apply", True, 1),
     ]
     assert [one.key for one in found if one.is_through_pgpool] == ["pgpool:pgpool-1", "pgpool:pgpool-2", "pgpools"]
 
@@ -36,6 +41,26 @@ def test_a_kind_alone_means_its_first() -> None:
     found = [find(key, offered) for key in ("pgpool", "standby", "primary", "x")]
 
     assert [one and one.key for one in found] == ["pgpool:pgpool-1", "standby:1", "primary", None]
+
+
+def test_a_level_of_commit_is_what_sessions_begin_with() -> None:
+    found = find("commit:remote_apply", of_cluster(primary=PRIMARY, standbys=STANDBYS, pgpools=PGPOOLS))
+    plain = find("primary", of_cluster(primary=PRIMARY, standbys=STANDBYS, pgpools=PGPOOLS))
+
+    assert found is not None
+    assert plain is not None
+    assert found.label == "primary direct, synchronous_commit = remote_apply"
+    assert (found.session_options, plain.session_options) == ("-c synchronous_commit=remote_apply", "")
+
+
+@pytest.mark.parametrize(
+    ("has_synchronous", "as_local"),
+    [(True, []), (None, []), (False, ["commit:remote_write", "commit:on", "commit:remote_apply"])],
+)
+def test_levels_that_wait_for_nobody_are_told_as_local(has_synchronous: bool | None, as_local: list[str]) -> None:
+    offered = of_cluster(primary=PRIMARY, standbys=STANDBYS, pgpools=PGPOOLS, has_synchronous=has_synchronous)
+
+    assert [one.key for one in offered if one.note] == as_local
 
 
 @pytest.mark.parametrize(

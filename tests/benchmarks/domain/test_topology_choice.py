@@ -43,6 +43,18 @@ def test_what_writes_cannot_go_to_a_standby() -> None:
     assert {one.why_not for one in choices(OFFERED, workload=READS, limits=limits)} == {""}
 
 
+def test_what_a_level_of_commit_is_worth_is_said_before_it_is_chosen() -> None:
+    limits = Limits(most_clients=50, most_duration_s=60)
+    offered = of_cluster(primary=PRIMARY, standbys=[(1, STANDBY)], pgpools=POOLS, has_synchronous=False)
+
+    writing = {one.topology.key: one.words for one in choices(offered, workload=WRITES, limits=limits)}
+    reading = {one.topology.key: one.words for one in choices(offered, workload=READS, limits=limits)}
+
+    as_local = "at most 50 clients; no standby is synchronous now, so this waits for no more than local does"
+    assert (writing["commit:local"], writing["commit:on"]) == ("at most 50 clients", as_local)
+    assert "only reads" in reading["commit:off"]
+
+
 def test_where_no_session_is_free_nothing_can_go() -> None:
     limits = Limits(most_clients=50, most_duration_s=60, rooms={"pgpool-1": Room(limit=3, used=2)})
 
