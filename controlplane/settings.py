@@ -179,6 +179,8 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    # Several things have a kind.
+    "ENUM_NAME_OVERRIDES": {"EndpointKind": "apps.benchmarks.models.BenchmarkEndpoint.Kind"},
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "controlplane.openapi.describe_problems",

@@ -126,7 +126,7 @@ def test_one_that_measures_says_how_far_it_is_and_when_it_ends(cluster: Cluster,
             ["Stopped by Ann.", "What is here is partial", "no percentile", "This is its attempt 2."],
         ),
         ({"state": "running", "is_stop_requested": True, "stop_reason": "stopped by Ann"}, ["It is being stopped"]),
-        ({"workload": "gone", "topology": "endpoint:old", "state": "done"}, ["gone", "on endpoint:old"]),
+        ({"workload": "gone", "topology": "shards:old", "state": "done"}, ["gone", "on shards:old"]),
     ],
 )
 def test_every_state_says_what_there_is(

@@ -16,6 +16,7 @@ from apps.benchmarks.models import (
     BenchmarkAccess,
     BenchmarkCampaign,
     BenchmarkComparison,
+    BenchmarkEndpoint,
     BenchmarkImport,
     BenchmarkRun,
 )
@@ -65,6 +66,7 @@ def measured_run(*, pk: int, cluster: Cluster) -> None:
     run.samples.create(attempt=1, at_s=1, tps=250.0)
     run.outputs.create(attempt=1, name="pg1", command="pgbench", output="tps = 250", exit_code=0)
     BenchmarkAccess.objects.create(cluster=cluster, is_on=True, database="shop", username="app", password="x")
+    BenchmarkEndpoint.objects.create(cluster=cluster, name="pgbouncer", host="127.0.0.1", port=6432)
     compared(run)
     text = published_texts()["pgpool_kubernetes"]
     BenchmarkImport.objects.create(
@@ -125,7 +127,7 @@ def addresses(path: str, ids: Mapping[str, object]) -> list[str]:
     """The path for a cluster that was asked and for one that never was; of a series, every metric."""
     around = f"start={(NOW - timedelta(hours=1)).timestamp()}&end={NOW.timestamp() + 1}"
     queries = [f"?metric={metric}&{around}" for metric in METRICS] if path.endswith("/series/") else [""]
-    only_of_one = ("revisions/{number}", "operations/{operation_id}", "restarts/{id}")
+    only_of_one = ("endpoints/{name}", "revisions/{number}", "operations/{operation_id}", "restarts/{id}")
     slugs = ["orders"] if any(part in path for part in only_of_one) else ["orders", "silent"]
     return sorted({path.format(slug=slug, **ids) + query for slug in slugs for query in queries})
 
@@ -133,6 +135,7 @@ def addresses(path: str, ids: Mapping[str, object]) -> list[str]:
 def test_every_answer_is_as_described(rollout: Rollout, description: dict[str, Any]) -> None:
     asker = script("admin")
     ids = {"id": rollout.pk, "number": 1, "token_id": ApiToken.objects.get().pk, "node_id": 2}
+    ids["name"] = "pgbouncer"
     ids["operation_id"] = BackendOperation.objects.get().pk
     doors = {path: operations["get"] for path, operations in description["paths"].items() if "get" in operations}
     doors = {path: door for path, door in doors.items() if "application/json" in door["responses"]["200"]["content"]}

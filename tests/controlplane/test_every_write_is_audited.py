@@ -26,13 +26,12 @@ from tests.clusters.test_registration_pages import typed
 from tests.clusters.test_registry_rest import description, pgpool
 from tests.clusters.test_settings_of_pgpools import changed_pgpool, new_pgpool
 from tests.clusters.test_settings_pages import places
-from tests.controlplane.write_world import LOAD, World
+from tests.controlplane.benchmark_writes import BENCHMARK_WRITES
+from tests.controlplane.write_world import World
 
 pytestmark = pytest.mark.django_db
 
 WRITING = ("POST", "PUT", "PATCH", "DELETE")
-BENCHMARKS = "/o/acme/benchmarks/"
-CAMPAIGNS = "/api/v1/benchmarks/campaigns/"
 OWN_PASSWORD = "correct horse battery"
 # What changes nothing that belongs to an organisation, and why nobody has to be able to look it up.
 UNAUDITED = {
@@ -60,6 +59,7 @@ UNAUDITED = {
     ("POST", "api-parameters-preview"): "a preview stores nothing",
     ("POST", "api-draft-preview"): "a preview stores nothing",
     ("POST", "api-routing-verdict"): "a calculator knows nothing but its input",
+    ("POST", "api-endpoint-try"): "a connection test stores nothing",
     ("POST", "api-compare"): "a calculator knows nothing but its input",
     ("POST", "api-sanity"): "a calculator knows nothing but its input",
 }
@@ -382,106 +382,11 @@ WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpResponse]]] = {
         "pgpools.restart.cancelled",
         lambda w: w.script.post(f"{ORDERS}restarts/{w.restart()}/cancel/"),
     ),
-    ("POST", "benchmark-access"): (
-        "benchmarks.access.change",
-        lambda w: w.post("benchmark-access", w.load_allowed(), slug="orders"),
-    ),
-    ("POST", "run-start"): (
-        "benchmarks.run.requested",
-        lambda w: w.browser.post("/o/acme/benchmarks/new/?cluster=orders", w.loadable()),
-    ),
-    ("PUT", "api-cluster-benchmarks"): (
-        "benchmarks.access.change",
-        lambda w: w.script.put(f"{ORDERS}benchmarks/", {"is_on": False, **LOAD}, format="json"),
-    ),
-    ("POST", "api-runs"): (
-        "benchmarks.run.requested",
-        lambda w: w.script.post("/api/v1/benchmarks/runs/", w.loadable(), format="json"),
-    ),
-    ("POST", "api-comparisons"): (
-        "benchmarks.comparison.requested",
-        lambda w: w.script.post("/api/v1/benchmarks/comparisons/", w.comparable(), format="json"),
-    ),
-    ("POST", "api-comparison-stop"): (
-        "benchmarks.comparison.stopped",
-        lambda w: w.script.post(f"/api/v1/benchmarks/comparisons/{w.comparison()}/stop/"),
-    ),
-    ("POST", "run-stop"): ("benchmarks.run.stopped", lambda w: w.post("run-stop", pk=w.run())),
-    ("POST", "api-imports"): (
-        "benchmarks.import.taken",
-        lambda w: w.script.post("/api/v1/benchmarks/imports/", {"example": "spqr_router"}, format="json"),
-    ),
-    ("DELETE", "api-import"): (
-        "benchmarks.import.removed",
-        lambda w: w.script.delete(f"/api/v1/benchmarks/imports/{w.imported()}/"),
-    ),
-    ("POST", "api-campaigns"): (
-        "benchmarks.campaign.created",
-        lambda w: w.script.post(CAMPAIGNS, w.repeatable(), format="json"),
-    ),
-    ("PATCH", "api-campaign"): (
-        "benchmarks.campaign.paused",
-        lambda w: w.script.patch(f"{CAMPAIGNS}{w.campaign()}/", {"is_paused": True}, format="json"),
-    ),
-    ("DELETE", "api-campaign"): (
-        "benchmarks.campaign.removed",
-        lambda w: w.script.delete(f"{CAMPAIGNS}{w.campaign()}/"),
-    ),
-    ("POST", "api-campaign-rounds"): (
-        "benchmarks.campaign.begun",
-        lambda w: w.script.post(f"{CAMPAIGNS}{w.campaign()}/rounds/"),
-    ),
-    ("POST", "comparison-new"): (
-        "benchmarks.comparison.requested",
-        lambda w: w.browser.post(f"{BENCHMARKS}comparisons/new/?cluster=orders", w.comparable_typed()),
-    ),
-    ("POST", "comparison-pick"): (
-        "benchmarks.comparison.picked",
-        lambda w: w.post("comparison-pick", {"run": w.measured_runs()}),
-    ),
-    ("POST", "campaign-new"): (
-        "benchmarks.campaign.created",
-        lambda w: w.browser.post(
-            f"{BENCHMARKS}campaigns/new/?cluster=orders",
-            {**w.comparable_typed(), "name": "Nightly", "cron": "0 2 * * *", "window_min": 60, "budget_min": 60},
-        ),
-    ),
-    ("POST", "campaign-pause"): (
-        "benchmarks.campaign.paused",
-        lambda w: w.post("campaign-pause", pk=w.campaign()),
-    ),
-    ("POST", "campaign-resume"): (
-        "benchmarks.campaign.resumed",
-        lambda w: w.post("campaign-resume", pk=w.campaign(is_paused=True)),
-    ),
-    ("POST", "campaign-begin"): (
-        "benchmarks.campaign.begun",
-        lambda w: w.post("campaign-begin", pk=w.campaign()),
-    ),
-    ("POST", "campaign-remove"): (
-        "benchmarks.campaign.removed",
-        lambda w: w.post("campaign-remove", pk=w.campaign()),
-    ),
-    ("POST", "import-list"): (
-        "benchmarks.import.taken",
-        lambda w: w.post("import-list", {"example": "spqr_router"}),
-    ),
-    ("POST", "import-remove"): (
-        "benchmarks.import.removed",
-        lambda w: w.post("import-remove", pk=w.imported()),
-    ),
-    ("POST", "comparison-stop"): (
-        "benchmarks.comparison.stopped",
-        lambda w: w.post("comparison-stop", pk=w.comparison()),
-    ),
-    ("POST", "api-run-stop"): (
-        "benchmarks.run.stopped",
-        lambda w: w.script.post(f"/api/v1/benchmarks/runs/{w.run()}/stop/"),
-    ),
     ("POST", "api-rollout-cancel"): (
         "rollout.cancel_requested",
         lambda w: w.script.post(f"/api/v1/rollouts/{w.rollout().pk}/cancel/"),
     ),
+    **BENCHMARK_WRITES,
 }
 
 

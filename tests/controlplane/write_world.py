@@ -13,7 +13,7 @@ from rest_framework.test import APIClient
 
 from apps.accounts.tokens import create_token
 from apps.benchmarks.control import imports, runs
-from apps.benchmarks.models import BenchmarkAccess, BenchmarkCampaign, BenchmarkRun
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkCampaign, BenchmarkEndpoint, BenchmarkRun
 from apps.clusters.control import backend_operations, restarts, rollout_holds, rollouts
 from apps.clusters.control.weight_change import request_weights
 from apps.clusters.models import BackendOperation, Cluster, PgpoolInstance, RevisionDebt, Rollout
@@ -125,6 +125,9 @@ class World:
         """The same as people fill it in."""
         self.loadable()
         return {"topology": ["primary", "pgpools"], "repetitions": 2, "clients": 2, "duration_s": 1}
+
+    def endpoint(self) -> BenchmarkEndpoint:
+        return BenchmarkEndpoint.objects.create(cluster=self.cluster, name="bouncer-1", host="127.0.0.1", port=6432)
 
     def imported(self) -> int:
         return imports.take_example(caller=self.caller, key="spqr_router").pk

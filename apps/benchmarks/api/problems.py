@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from rest_framework.exceptions import ValidationError
 
 from apps.benchmarks.control.access import AccessRefused
+from apps.benchmarks.control.endpoints import EndpointRefused
 from apps.benchmarks.control.imports import ImportRefused
 from apps.benchmarks.control.runs import NotAllowedHere, RunRefused
 from apps.benchmarks.domain.comparison_plan import PlanRefused
@@ -26,7 +27,7 @@ def as_problems() -> Iterator[None]:
         raise ValidationError({error.field: [said]}) from error
     except ImportRefused as error:
         raise ValidationError({error.field: [error.reason]}) from error
-    except AccessRefused as error:
+    except (AccessRefused, EndpointRefused) as error:
         raise ValidationError({error.field: [error.expected]}) from error
     except NotAllowedHere as error:
         raise Problem("benchmarks-not-allowed", 409, "Benchmarks are not allowed here", str(error)) from error

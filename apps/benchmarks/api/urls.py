@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from apps.benchmarks.api import calculators, campaigns, comparisons, imports, runs
+from apps.benchmarks.api import calculators, campaigns, comparisons, endpoints, imports, runs
 
 urlpatterns = [
     path("benchmarks/runs/", runs.RunsView.as_view(), name="api-runs"),
@@ -24,6 +24,11 @@ urlpatterns = [
     path("benchmarks/campaigns/<int:pk>/", campaigns.CampaignView.as_view(), name="api-campaign"),
     path("benchmarks/campaigns/<int:pk>/rounds/", campaigns.CampaignRoundsView.as_view(), name="api-campaign-rounds"),
     path("clusters/<slug:slug>/benchmarks/", runs.AccessView.as_view(), name="api-cluster-benchmarks"),
+    path("clusters/<slug:slug>/endpoints/", endpoints.EndpointsView.as_view(), name="api-endpoints"),
+    path("clusters/<slug:slug>/endpoints/<str:name>/", endpoints.EndpointView.as_view(), name="api-endpoint"),
+    path(
+        "clusters/<slug:slug>/endpoints/<str:name>/try/", endpoints.TryEndpointView.as_view(), name="api-endpoint-try"
+    ),
     path("calculators/compare/", calculators.CompareView.as_view(), name="api-compare"),
     path("calculators/sanity/", calculators.SanityView.as_view(), name="api-sanity"),
 ]

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from apps.benchmarks.control import run_environment, run_folder, run_rows
+from apps.benchmarks.control import run_endpoint, run_environment, run_folder, run_rows
 from apps.benchmarks.control.run_course import Course
 from apps.benchmarks.control.run_rows import LeaseLost
 from apps.benchmarks.domain import run_findings, run_result, run_wish
@@ -127,6 +127,7 @@ class _Attempt:
         if primary is None:
             raise RunFailed("No pgpool has named the primary, so nobody knows where the data is to be prepared.")
         self._primary = primary
+        run_endpoint.reach(self._wish, self._account)
         found = self._driver.look(self._wish, primary, self._account)
         if not found.is_ready or self._wish.parameters.get(RESEED.name):
             self._phase("makes its tables anew")
@@ -140,6 +141,10 @@ class _Attempt:
         self._phase("waits until the standbys have applied its data")
         until = time.monotonic() + REPLAYS_WITHIN_S
         database.await_replay(primary, self._applying(standbys), self._account, watch=self._watch, until=until)
+        cluster = self.run.cluster
+        self._notes += run_endpoint.look_behind(
+            self._driver, self._wish, self._account, cluster=cluster, primary=primary
+        )
         environment = run_environment.at_start(
             self.run, self._wish, program_version=self._driver.version(self._program),
             server_version=database.version(primary, self._account),
@@ -148,7 +153,7 @@ class _Attempt:
 
     def _applying(self, standbys: Sequence[Server]) -> list[Server]:
         """Those that the run reads from: a pgpool may send its reads to any that is not known to be away."""
-        if not self._wish.topology.is_through_pgpool:
+        if self._wish.topology.is_direct:
             chosen = {server.name for server in self._wish.topology.servers}
             return [one for one in standbys if one.name in chosen]
         seen = BackendLatest.objects.filter(backend__cluster=self.run.cluster).select_related("backend")

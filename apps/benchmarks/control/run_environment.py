@@ -8,6 +8,7 @@ import socket
 from typing import Any
 
 from apps.benchmarks.domain.run_wish import Wish
+from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.models import BackendLatest, Cluster, InstanceConfig, InstanceLatest, NodeLatest
 
@@ -20,6 +21,7 @@ def at_start(run: BenchmarkRun, wish: Wish, *, program_version: str, server_vers
             "key": wish.topology.key,
             "label": wish.topology.label,
             "servers": [{"name": one.name, "host": one.host, "port": one.port} for one in wish.topology.servers],
+            "is_through_pgpool": wish.topology.is_through_pgpool,
         },
         "client": {
             "host": socket.gethostname(),
@@ -30,7 +32,7 @@ def at_start(run: BenchmarkRun, wish: Wish, *, program_version: str, server_vers
         },
         "postgresql": server_version,
         "pgpools": _pgpools(run.cluster),
-        "placement": placement(run.cluster),
+        "placement": placement(run.cluster, wish.topology.endpoint),
         "counters_before": _counters(run.cluster),
     }
 
@@ -55,10 +57,14 @@ def reads_by_node(before: dict[str, Any], after: dict[str, Any]) -> dict[str, in
     return total or None
 
 
-def placement(cluster: Cluster) -> dict[str, list[str]]:
-    """Address -> what runs there, as far as names tell: the client, pgpools and backends. Loopback is the client's."""
+def placement(cluster: Cluster, endpoint: Server | None = None) -> dict[str, list[str]]:
+    """Address -> what runs there, as far as names tell: the client, the endpoint of the run, pgpools and backends.
+
+    Loopback is the client's.
+    """
     found: dict[str, list[str]] = {}
     places = [("client", "localhost")]
+    places += [(endpoint.name, endpoint.host)] if endpoint is not None else []
     places += [(one.name, one.host) for one in cluster.instances.order_by("name")]
     places += [(one.shown_name, one.asked_host) for one in cluster.backends.order_by("node_id")]
     for name, host in places:

@@ -147,6 +147,7 @@ def place_words(topology: str) -> str:
         "pgpool": name,
         "pgpools": f"{name} pgpools" if name else "all pgpools",
         "commit": f"synchronous_commit = {name}",
+        "endpoint": name,
     }
     return words.get(kind) or topology
 

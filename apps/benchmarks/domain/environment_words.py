@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apps.benchmarks.domain import endpoints
+
 Environment = Mapping[str, Any]
 
 
@@ -39,6 +41,7 @@ def facts(environment: Environment) -> list[tuple[str, str]]:
     )
     rows = [
         ("PostgreSQL", str(environment.get("postgresql") or "")),
+        ("Endpoint", _endpoint(environment.get("topology", {}))),
         *((f"Pgpool-II at {one.get('name')}", _pgpool(one)) for one in environment.get("pgpools", ())),
         ("Load comes from", host),
         ("By", str(client.get("program") or "")),
@@ -55,13 +58,24 @@ def machines(environment: Environment) -> list[Machine]:
 
 
 def reads(environment: Environment, names: Mapping[int, str]) -> list[Reads]:
-    """By node_id; none where a pgpool restarted meanwhile or sent none. names: of the backends, by node_id."""
+    """By node_id; none where a pgpool restarted meanwhile or sent none. names: of the backends, by node_id.
+
+    Nor through an endpoint with no pgpool behind it: those are reads of others.
+    """
+    if goes_past_pgpools(environment):
+        return []
     counted: Mapping[str, int] = environment.get("reads") or {}
     total = sum(counted.values())
     if not total:
         return []
     by_node = sorted((int(node), count) for node, count in counted.items())
     return [Reads(node, names.get(node, f"node {node}"), count, count / total) for node, count in by_node]
+
+
+def goes_past_pgpools(environment: Environment) -> bool:
+    """Through an endpoint with none behind it."""
+    topology: Mapping[str, Any] = environment.get("topology", {})
+    return endpoints.is_endpoint(str(topology.get("key", ""))) and not topology.get("is_through_pgpool")
 
 
 def written_bytes(environment: Environment) -> int | None:
@@ -78,6 +92,8 @@ def written_bytes(environment: Environment) -> int | None:
 
 def hit_ratio(environment: Environment) -> float | None:
     """Of the query caches of all pgpools between those polls; None where none was asked, or one restarted."""
+    if goes_past_pgpools(environment):
+        return None
     before: Mapping[str, Sequence[int | None]] = environment.get("counters_before", {}).get("cache", {})
     hits = misses = 0
     for name, later in environment.get("counters_after", {}).get("cache", {}).items():
@@ -96,6 +112,10 @@ def _pgpool(one: Mapping[str, Any]) -> str:
     """4.6.1, file 3f9a21c0"""
     file = f"file {str(one['sha256'])[:8]}" if one.get("sha256") else ""
     return ", ".join(part for part in (str(one.get("version") or ""), file) if part)
+
+
+def _endpoint(topology: Mapping[str, Any]) -> str:
+    return str(topology.get("label", "")) if endpoints.is_endpoint(str(topology.get("key", ""))) else ""
 
 
 def _load(client: Mapping[str, Any]) -> str:

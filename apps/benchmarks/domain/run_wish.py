@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.benchmarks.domain import topologies
+from apps.benchmarks.domain import endpoints, topologies
 from apps.benchmarks.domain.topologies import Topology
 from apps.benchmarks.domain.workload_parameters import ParameterRefused
 from apps.benchmarks.domain.workloads import RECONNECT, THROTTLE, WORKLOADS, WRITES, Workload
@@ -29,10 +29,20 @@ class WishRefused(ValueError):
 
 @dataclass(frozen=True)
 class Room:
-    """What one server has left. limit: sessions that it serves at most; used: by others now; None: not known."""
+    """What one server has left. limit: sessions that it serves at most; used: by others now; None: not known.
+
+    kept: of these for others. of: what the limit counts.
+    """
 
     limit: int | None = None
     used: int | None = None
+    kept: int = 0
+    of: str = "sessions"
+
+    @property
+    def free(self) -> int | None:
+        """None where nobody knows; below 0 where others are past the limit."""
+        return None if self.limit is None else self.limit - (self.used or 0) - self.kept
 
 
 @dataclass(frozen=True)
@@ -129,6 +139,8 @@ def _topology(key: str, offered: Sequence[Topology]) -> Topology:
     if found is None:
         known = ", ".join(one.key for one in offered) or "none"
         unknown = "" if any(one.key == topologies.PRIMARY for one in offered) else NO_PRIMARY
+        if endpoints.is_endpoint(key):
+            unknown = "; no endpoint of that name is registered, or no longer"
         raise WishRefused("topology", key, f"is none of this cluster; there are {known}{unknown}")
     return found
 
@@ -154,19 +166,15 @@ def _refuse_exhausting(clients: int, target: Topology, limits: Limits) -> None:
     """pgbench waits for ever, without a word, for sessions that a pgpool has no child for."""
     for server, share in zip(target.servers, topologies.shares(clients, len(target.servers)), strict=True):
         room = limits.rooms.get(server.name, Room())
-        if room.limit is None:
+        free = room.free
+        if free is None or share <= free:
             continue
-        kept = CHILDREN_KEPT if server.is_pgpool else 0
-        free = room.limit - (room.used or 0) - kept
-        if share <= free:
-            continue
-        what = "num_init_children" if server.is_pgpool else "sessions of max_connections"
         used = f", of which others use {room.used}" if room.used else ""
-        keeps = f" and {kept} stay for others" if kept else ""
+        keeps = f" and {room.kept} stay for others" if room.kept else ""
         raise WishRefused(
             "clients",
             clients,
-            f"would open {share} sessions at {server.name}, which has {room.limit} {what}{used}{keeps}: at most "
+            f"would open {share} sessions at {server.name}, which has {room.limit} {room.of}{used}{keeps}: at most "
             f"{max(0, free)} there",
         )
 

@@ -91,6 +91,7 @@ def topology_words(key: str) -> str:
         "pgpool": f"through {name}",
         "pgpools": f"through {name or 'all'} pgpools",
         "commit": f"on the primary with synchronous_commit = {name}",
+        "endpoint": f"through {name}",
     }
     return words.get(kind, f"on {key}")
 

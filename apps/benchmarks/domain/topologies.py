@@ -16,16 +16,24 @@ COMMIT_LEVELS = ("off", "local", "remote_write", "on", "remote_apply")
 # Without a synchronous standby these wait for no more than local does.
 WAITING_LEVELS = ("remote_write", "on", "remote_apply")
 AS_LOCAL = "no standby is synchronous now, so this waits for no more than local does"
+ENDPOINT = "endpoint"
 
 
 @dataclass(frozen=True)
 class Server:
-    """One place that sessions are opened at. name: as pgpool-1, or the backend's hostname:port."""
+    """One place that sessions are opened at. name: as pgpool-1, or the backend's hostname:port.
+
+    pgpools_behind: of an endpoint, over how many its sessions are spread. passes_options: whether parameters that a
+    session asks for (PGOPTIONS) reach PostgreSQL.
+    """
 
     name: str
     host: str
     port: int
     is_pgpool: bool = False
+    is_endpoint: bool = False
+    pgpools_behind: int = 0
+    passes_options: bool = True
 
 
 @dataclass(frozen=True)
@@ -43,8 +51,17 @@ class Topology:
     note: str = ""
 
     @property
+    def is_direct(self) -> bool:
+        """Whether its sessions end at these servers, and at no others behind them."""
+        return not any(server.is_pgpool or server.is_endpoint for server in self.servers)
+
+    @property
     def is_through_pgpool(self) -> bool:
-        return any(server.is_pgpool for server in self.servers)
+        return any(server.is_pgpool or server.pgpools_behind for server in self.servers)
+
+    @property
+    def endpoint(self) -> Server | None:
+        return next((server for server in self.servers if server.is_endpoint), None)
 
     @property
     def session_options(self) -> str:

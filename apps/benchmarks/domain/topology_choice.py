@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apps.benchmarks.domain import topologies
-from apps.benchmarks.domain.run_wish import CHILDREN_KEPT, Limits, Room
+from apps.benchmarks.domain.run_wish import Limits, Room
 from apps.benchmarks.domain.topologies import Server, Topology
 from apps.benchmarks.domain.workloads import WRITES, Workload
 
@@ -61,6 +61,4 @@ def most_clients(topology: Topology, limits: Limits) -> int:
 
 def _free(server: Server, limits: Limits) -> int | None:
     room = limits.rooms.get(server.name, Room())
-    if room.limit is None:
-        return None
-    return max(0, room.limit - (room.used or 0) - (CHILDREN_KEPT if server.is_pgpool else 0))
+    return None if room.free is None else max(0, room.free)

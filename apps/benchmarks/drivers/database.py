@@ -12,7 +12,7 @@ import psycopg
 from psycopg import sql
 
 from apps.benchmarks.domain.topologies import Server
-from apps.benchmarks.drivers.driver import APPLICATION_NAME, CONNECT_WITHIN_S, Account, CannotPrepare
+from apps.benchmarks.drivers.driver import APPLICATION_NAME, CONNECT_WITHIN_S, Account, CannotPrepare, NotAnswered
 from apps.clusters.outside.tls_roots import root_certificates
 
 _LOOKS_EVERY_S = 0.2
@@ -21,7 +21,7 @@ Session = psycopg.Connection[tuple[Any, ...]]
 
 @contextmanager
 def session(server: Server, account: Account) -> Iterator[Session]:
-    """What PostgreSQL refuses there rises as CannotPrepare, with the name of the server."""
+    """What PostgreSQL refuses there rises as NotAnswered, with the name of the server."""
     try:
         with psycopg.connect(
             host=server.host, port=server.port, user=account.username, password=account.password,
@@ -33,7 +33,7 @@ def session(server: Server, account: Account) -> Iterator[Session]:
     except psycopg.Error as error:
         said = " ".join(str(error).split()) or type(error).__name__
         place = f"{server.name} ({server.host}:{server.port}), database {account.database}"
-        raise CannotPrepare(f"{place}: {said}") from error
+        raise NotAnswered(f"{place}: {said}") from error
 
 
 def one(session: Session, statement: LiteralString, values: Sequence[Any] = ()) -> Any:

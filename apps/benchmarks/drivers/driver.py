@@ -29,6 +29,10 @@ class CannotPrepare(RuntimeError):
     """A server did not let its data be looked at or made. The text says which, why, and what mends it."""
 
 
+class NotAnswered(CannotPrepare):
+    """A server refused a session or a statement: nobody knows what stands there."""
+
+
 @dataclass(frozen=True)
 class Account:
     """How the load signs in."""

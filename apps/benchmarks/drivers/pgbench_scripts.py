@@ -6,6 +6,8 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
+
 from apps.benchmarks.domain.load_report import LoadReport, ScriptReport, StatementReport
 from apps.benchmarks.domain.pgbench_failure import Cause, parse_failure
 from apps.benchmarks.domain.pgbench_output import parse_result
@@ -49,6 +51,8 @@ class PgbenchScripts(Pgbench):
     def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
         with database.session(primary, account) as session:
             _refuse_reaching(session, primary, account)
+            if not (wish.writes or primary.passes_options):
+                _refuse_writing(session, primary)
         return super().look(wish, primary, account) if wish.parameters["scale"] else Standing(True, ())
 
     def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
@@ -80,7 +84,9 @@ class PgbenchScripts(Pgbench):
         return words
 
     def _environment(self, wish: Wish, account: Account) -> dict[str, str]:
-        return {**environment(account), **({} if wish.writes else {"PGOPTIONS": _READ_ONLY})}
+        """An endpoint that takes no options lets sessions only read by itself, or it was refused."""
+        passes = all(server.passes_options for server in wish.topology.servers)
+        return {**environment(account), **({"PGOPTIONS": _READ_ONLY} if passes and not wish.writes else {})}
 
 
 def _scripts(wish: Wish) -> list[PgbenchScript]:
@@ -122,6 +128,21 @@ def _refuse_reaching(session: database.Session, primary: Server, account: Accoun
             f"{primary.name}: own scripts are not run as {account.username}, a role that may run programs on a "
             "server's host or touch files there. Let an admin name a role for benchmarks that may not."
         )
+
+
+def _refuse_writing(session: database.Session, endpoint: Server) -> None:
+    """Of scripts that say that they only read. Raises CannotPrepare where a session could write all the same."""
+    only_reads = "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::boolean"
+    try:
+        if database.one(session, only_reads):
+            return
+    except psycopg.Error as error:
+        raise CannotPrepare(f"{endpoint.name} does not say whether its sessions can write: {error}") from error
+    raise CannotPrepare(
+        f"{endpoint.name} ({endpoint.host}:{endpoint.port}) passes no options on, so sessions could write there, and "
+        "the scripts say that they only read. Say that they write, or let the endpoint open sessions that only read "
+        "(PgBouncer: connect_query='SET default_transaction_read_only = on')."
+    )
 
 
 def _reports(scripts: list[PgbenchScript], found: PgbenchResult, whole: LoadReport) -> tuple[ScriptReport, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypedDict
 
+from apps.benchmarks.domain import environment_words
 from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.queries.weight_words import backend_names
 
@@ -31,7 +32,8 @@ def beside(run: BenchmarkRun) -> list[BesideLine]:
         return []
     names = backend_names(cluster=run.cluster)
     numbers = {name: node_id for node_id, name in names.items()}
-    reads = sorted({int(node) for one in course for node in one.get("read_shares") or {}})
+    is_past_pgpools = environment_words.goes_past_pgpools(run.environment)
+    reads = sorted({int(node) for one in course for node in one.get("read_shares") or {} if not is_past_pgpools})
     standbys = sorted({name for one in course for name in one.get("replay_lag_s") or {}})
     lines = [
         *(
@@ -40,7 +42,11 @@ def beside(run: BenchmarkRun) -> list[BesideLine]:
         ),
         *(_line(course, "replay_lag_s", "s", numbers.get(name), name, _inside(name)) for name in standbys),
         _line(course, "wal_bytes_per_s", "MiB/s", None, "primary", lambda size: None if size is None else size / _MIB),
-        _line(course, "cache_hit_share", "share", None, "all pgpools", lambda share: share),
+        *(
+            [_line(course, "cache_hit_share", "share", None, "all pgpools", lambda share: share)]
+            if not is_past_pgpools
+            else []
+        ),
     ]
     return [line for line in lines if any(value is not None for _, value in line["points"])]
 

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from apps.benchmarks.domain import topologies
-from apps.benchmarks.domain.run_wish import Limits, Room
+from apps.benchmarks.domain import endpoints, topologies
+from apps.benchmarks.domain.endpoints import Endpoint
+from apps.benchmarks.domain.run_wish import CHILDREN_KEPT, Limits, Room
 from apps.benchmarks.domain.topologies import Server, Topology
-from apps.benchmarks.models import BenchmarkAccess
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkEndpoint
 from apps.clusters.models import Backend, BackendLatest, Cluster, InstanceLatest
 
 
 def offered(cluster: Cluster) -> tuple[Topology, ...]:
-    """In the order that people think of them: direct first, then through pgpool."""
+    """In the order that people think of them: direct first, then through pgpool, then through what is before them."""
     backends = list(cluster.backends.order_by("node_id"))
     primary = next((one for one in backends if one.node_id == cluster.primary_node_id), None)
     instances = cluster.instances.order_by("name")
     # While nobody knows the primary, any of them may be it.
     standbys = [(one.node_id, server_of(one)) for one in backends if primary is not None and one != primary]
-    return topologies.of_cluster(
+    found = topologies.of_cluster(
         primary=server_of(primary) if primary else None,
         standbys=standbys,
         pgpools=[Server(one.name, one.host, one.port, is_pgpool=True) for one in instances],
         has_synchronous=has_synchronous(cluster),
     )
+    return (*found, *(endpoints.topology(one) for one in endpoints_of(cluster)))
+
+
+def endpoints_of(cluster: Cluster) -> list[Endpoint]:
+    """By name."""
+    pgpools = cluster.instances.count()
+    return [endpoint_of(one, pgpools=pgpools) for one in cluster.benchmark_endpoints.order_by("name")]
+
+
+def endpoint_of(row: BenchmarkEndpoint, *, pgpools: int) -> Endpoint:
+    """pgpools: how many its cluster has."""
+    behind = pgpools if row.stands_before_pgpools else 0
+    return Endpoint(row.name, row.host, row.port, row.kind, row.takes_writes, behind)
 
 
 def has_synchronous(cluster: Cluster) -> bool | None:
@@ -37,9 +51,30 @@ def server_of(backend: Backend) -> Server:
 
 def limits_of(cluster: Cluster, access: BenchmarkAccess) -> Limits:
     rooms = {
-        each.instance.name: Room(limit=each.children_total, used=each.children_used)
+        each.instance.name: Room(
+            limit=each.children_total, used=each.children_used, kept=CHILDREN_KEPT, of="num_init_children"
+        )
         for each in InstanceLatest.objects.select_related("instance").filter(instance__cluster=cluster)
     }
+    # Those that no poll has told of yet have a room that nobody knows.
+    pgpools = [rooms.get(name, Room()) for name in cluster.instances.values_list("name", flat=True)]
     for each in BackendLatest.objects.select_related("backend").filter(backend__cluster=cluster):
-        rooms[each.backend.shown_name] = Room(limit=each.connection_limit)
+        rooms[each.backend.shown_name] = Room(limit=each.connection_limit, of="sessions of max_connections")
+    for row in cluster.benchmark_endpoints.all():
+        # A pgpool that was given the same name later keeps its own.
+        rooms.setdefault(row.name, _room_of(row, pgpools))
     return Limits(access.most_clients, access.most_duration_s, rooms)
+
+
+def _room_of(row: BenchmarkEndpoint, pgpools: list[Room]) -> Room:
+    """The lesser of what it takes itself and what the pgpools behind it have free together."""
+    own = Room(limit=row.most_sessions, of="sessions at most")
+    if not row.stands_before_pgpools or any(room.limit is None for room in pgpools):
+        return own
+    together = Room(
+        limit=sum(room.limit or 0 for room in pgpools),
+        used=sum(room.used or 0 for room in pgpools),
+        kept=sum(room.kept for room in pgpools),
+        of="num_init_children of all pgpools behind it",
+    )
+    return min((room for room in (own, together) if room.free is not None), key=lambda room: room.free or 0)

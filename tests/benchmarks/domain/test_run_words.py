@@ -67,7 +67,8 @@ def test_a_latency_in_words(ms: float, words: str) -> None:
         ("standby:2", "on standby 2"),
         ("pgpools", "through all pgpools"),
         ("pgpools:2", "through 2 pgpools"),
-        ("endpoint:bouncer", "on endpoint:bouncer"),
+        ("endpoint:bouncer-1", "through bouncer-1"),
+        ("shards:2", "on shards:2"),
     ],
 )
 def test_where_the_load_goes(key: str, words: str) -> None:

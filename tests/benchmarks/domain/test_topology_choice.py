@@ -23,10 +23,10 @@ def topology(key: str) -> Topology:
     [
         ("primary", {}, 50),
         ("primary", {"db0": Room(limit=20, used=5)}, 15),
-        ("pgpool:pgpool-1", {"pgpool-1": Room(limit=32, used=4)}, 26),  # 2 are kept
-        ("pgpool:pgpool-1", {"pgpool-1": Room(limit=4, used=4)}, 0),
-        ("pgpools", {"pgpool-1": Room(limit=12), "pgpool-2": Room(limit=9)}, 15),  # 8 and 7: the first has one more
-        ("pgpools", {"pgpool-1": Room(limit=12)}, 20),  # nobody knows what the other one has
+        ("pgpool:pgpool-1", {"pgpool-1": Room(limit=32, used=4, kept=2)}, 26),  # 2 are kept
+        ("pgpool:pgpool-1", {"pgpool-1": Room(limit=4, used=4, kept=2)}, 0),
+        ("pgpools", {"pgpool-1": Room(limit=10), "pgpool-2": Room(limit=7)}, 15),  # 8 and 7: the first has one more
+        ("pgpools", {"pgpool-1": Room(limit=10)}, 20),  # nobody knows what the other one has
     ],
 )
 def test_as_many_clients_as_the_fullest_server_leaves(key: str, rooms: dict[str, Room], most: int) -> None:
@@ -56,7 +56,7 @@ def test_what_a_level_of_commit_is_worth_is_said_before_it_is_chosen() -> None:
 
 
 def test_where_no_session_is_free_nothing_can_go() -> None:
-    limits = Limits(most_clients=50, most_duration_s=60, rooms={"pgpool-1": Room(limit=3, used=2)})
+    limits = Limits(most_clients=50, most_duration_s=60, rooms={"pgpool-1": Room(limit=3, used=2, kept=2)})
 
     found = {one.topology.key: one.words for one in choices(OFFERED, workload=READS, limits=limits)}
 

@@ -1,0 +1,126 @@
+"""Endpoints of a cluster: places before its servers that the load of benchmarks can go to."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from apps.accounts import audit
+from apps.accounts.access import Caller
+from apps.accounts.roles import Role
+from apps.benchmarks.models import BenchmarkEndpoint
+from apps.clusters.models import Cluster
+from apps.clusters.registry.connection_survey import is_own_database, why_forbidden
+from apps.clusters.registry.connection_test import own_database
+from apps.clusters.registry.registration import NAME_EXPECTED, PLAIN_NAME
+
+MOST_ENDPOINTS = 50
+MOST_SESSIONS = 1_000_000
+# Of what is typed: libpq takes a path for a socket of the worker's own machine, and a comma for another host.
+HOST = re.compile(r"[A-Za-z0-9_.:-]+")
+FIELDS = ("host", "port", "kind", "takes_writes", "most_sessions", "stands_before_pgpools")
+
+
+class EndpointRefused(ValueError):
+    """Nothing was stored. field: as REST names it."""
+
+    def __init__(self, field: str, expected: str) -> None:
+        super().__init__(f"{field}: {expected}")
+        self.field = field
+        self.expected = expected
+
+
+def add(*, caller: Caller, cluster: Cluster, name: str, facts: Mapping[str, Any]) -> BenchmarkEndpoint:
+    """facts: of FIELDS, host and port among them. Raises EndpointRefused."""
+    caller.require(Role.ADMIN)
+    endpoint = BenchmarkEndpoint(cluster=cluster, name=name, **facts)
+    _refuse_name(endpoint)
+    _refuse_place(endpoint)
+    with transaction.atomic():
+        Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)
+        if cluster.benchmark_endpoints.count() >= MOST_ENDPOINTS:
+            raise EndpointRefused("name", f"{cluster.name} has {MOST_ENDPOINTS} endpoints already; remove one first")
+        if cluster.benchmark_endpoints.filter(name=name).exists():
+            raise EndpointRefused("name", f"there is an endpoint {name} already")
+        endpoint.save()
+        _record(caller, endpoint, "added", after=described(endpoint))
+    return endpoint
+
+
+def change(*, caller: Caller, endpoint: BenchmarkEndpoint, changes: Mapping[str, Any]) -> BenchmarkEndpoint:
+    """changes: of FIELDS. Its name stays: runs and campaigns know it by that. Raises EndpointRefused."""
+    caller.require(Role.ADMIN)
+    before = described(endpoint)
+    for name, value in changes.items():
+        setattr(endpoint, name, value)
+    if {"host", "port"} & set(changes):
+        _refuse_place(endpoint)
+    with transaction.atomic():
+        changed = {name: getattr(endpoint, name) for name in changes}
+        if changed:
+            endpoint.save(update_fields=[*changed, "changed_at"])
+        _record(caller, endpoint, "changed", before={name: before[name] for name in changed}, after=changed)
+    return endpoint
+
+
+def remove(*, caller: Caller, endpoint: BenchmarkEndpoint) -> None:
+    """Runs that wait for it fail when their turn comes, and say why; those that are over keep its name."""
+    caller.require(Role.ADMIN)
+    with transaction.atomic():
+        _record(caller, endpoint, "removed", before=described(endpoint))
+        endpoint.delete()
+
+
+def described(endpoint: BenchmarkEndpoint) -> dict[str, Any]:
+    return {"name": endpoint.name, **{name: getattr(endpoint, name) for name in FIELDS}}
+
+
+def _refuse_name(endpoint: BenchmarkEndpoint) -> None:
+    cluster, name = endpoint.cluster, endpoint.name
+    if not PLAIN_NAME.fullmatch(name):
+        raise EndpointRefused("name", f"{name} cannot stand in addresses; {NAME_EXPECTED}")
+    taken = {one.name for one in cluster.instances.all()} | {one.shown_name for one in cluster.backends.all()}
+    if name in taken:
+        raise EndpointRefused("name", f"{name} is a server of {cluster.name} already; give it a name of its own")
+
+
+def _refuse_place(endpoint: BenchmarkEndpoint) -> None:
+    """Where Lifeguard signs in nowhere, or does already by another name, past what is known of its room."""
+    cluster, place = endpoint.cluster, (endpoint.host.lower(), endpoint.port)
+    if not HOST.fullmatch(endpoint.host) or endpoint.host.startswith("-"):
+        raise EndpointRefused("host", "must be one name or address")
+    places = {(one.host.lower(), one.port): one.name for one in cluster.instances.all()}
+    places |= {(one.asked_host.lower(), one.asked_port): one.shown_name for one in cluster.backends.all()}
+    if place in places:
+        raise EndpointRefused("host", f"{endpoint.host}:{endpoint.port} is {places[place]}, which is offered already")
+    if reason := asyncio.run(_why_refused(endpoint.host, endpoint.port)):
+        raise EndpointRefused("host", reason)
+
+
+async def _why_refused(host: str, port: int) -> str | None:
+    if await is_own_database((host, port), own_database()):
+        return f"{host}:{port} is Lifeguard's own database"
+    return await why_forbidden(host)
+
+
+def _record(
+    caller: Caller,
+    endpoint: BenchmarkEndpoint,
+    what: str,
+    *,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+) -> None:
+    audit.record(
+        caller=caller,
+        action=f"benchmarks.endpoint.{what}",
+        target_type="benchmark_endpoint",
+        target_id=endpoint.pk,
+        target_name=f"{endpoint.cluster.slug}/{endpoint.name}",
+        before=before,
+        after=after,
+    )

@@ -1,0 +1,53 @@
+"""What a run that goes through an endpoint is asked first: whether it lets the load in, and to the right data."""
+
+from __future__ import annotations
+
+from apps.benchmarks.control.endpoint_visit import visit
+from apps.benchmarks.domain.endpoints import ROUTER
+from apps.benchmarks.domain.run_wish import Wish
+from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.drivers.driver import Account, CannotPrepare, Driver, NotAnswered
+from apps.clusters.models import Cluster
+
+
+def reach(wish: Wish, account: Account) -> None:
+    """Before anything is prepared. Raises CannotPrepare with where it is and what to look at."""
+    server = wish.topology.endpoint
+    if server is None:
+        return
+    found = visit(server, account)
+    if found.refusal:
+        raise CannotPrepare(f"endpoint {_place(server)} takes no load. {found.refusal} {found.fix}".strip())
+    if wish.writes and found.is_in_recovery:
+        raise CannotPrepare(
+            f"endpoint {_place(server)} leads to a standby, and this load writes. Choose one that only reads, or let "
+            "the endpoint lead to the primary."
+        )
+
+
+def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluster, primary: Server) -> list[str]:
+    """Notes on what could not be seen there. Raises CannotPrepare where the data of the run is not behind it."""
+    server = wish.topology.endpoint
+    if server is None:
+        return []
+    kinds = cluster.benchmark_endpoints.filter(name=server.name).values_list("kind", flat=True)
+    is_router = kinds.first() == ROUTER
+    try:
+        standing = driver.look(wish, server, account)
+    except NotAnswered as error:
+        # A router answers what it can send somewhere; what lies behind it may be spread over many.
+        if not is_router:
+            raise
+        return [f"nobody saw whether the data of the run stands behind {server.name}: {error}"]
+    if standing.is_ready:
+        return []
+    if is_router:
+        return [f"behind {server.name} the tables of the run are not those that were made on {primary.name}"]
+    raise CannotPrepare(
+        f"endpoint {_place(server)} leads to a database without the tables that were made on {primary.name}. Let its "
+        f"database {account.database} lead to that of the servers of {cluster.name}."
+    )
+
+
+def _place(server: Server) -> str:
+    return f"{server.name} ({server.host}:{server.port})"

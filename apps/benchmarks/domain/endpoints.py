@@ -1,0 +1,51 @@
+"""Places before the servers of a cluster that are none of its pgpools: as topologies, and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apps.benchmarks.domain.topologies import ENDPOINT, Server, Topology
+
+BALANCER = "balancer"
+ROUTER = "router"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """kind: pooler, router, balancer or other. pgpools_behind: over how many its sessions are spread; 0: over none."""
+
+    name: str
+    host: str
+    port: int
+    kind: str
+    takes_writes: bool
+    pgpools_behind: int = 0
+
+    @property
+    def key(self) -> str:
+        return f"{ENDPOINT}:{self.name}"
+
+    @property
+    def words(self) -> str:
+        """pooler, 10.0.0.5:6432; balancer before 3 pgpools, 10.0.0.5:5432"""
+        count = self.pgpools_behind
+        before = f" before {count} pgpool{'' if count == 1 else 's'}" if count else ""
+        return f"{self.kind}{before}, {self.host}:{self.port}"
+
+
+def topology(endpoint: Endpoint) -> Topology:
+    server = Server(
+        endpoint.name,
+        endpoint.host,
+        endpoint.port,
+        is_endpoint=True,
+        pgpools_behind=endpoint.pgpools_behind,
+        # What reads the protocol takes no options that it does not know; what only passes bytes on hands them over.
+        passes_options=endpoint.kind == BALANCER,
+    )
+    return Topology(endpoint.key, f"endpoint {endpoint.name} ({endpoint.words})", (server,), endpoint.takes_writes)
+
+
+def is_endpoint(key: str) -> bool:
+    """Of a topology's key."""
+    return key.startswith(f"{ENDPOINT}:")

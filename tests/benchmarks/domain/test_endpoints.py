@@ -1,0 +1,61 @@
+"""Endpoints as topologies: what they are called, and what their sessions can be told."""
+
+import pytest
+
+from apps.benchmarks.domain.comparison_plan import place_words
+from apps.benchmarks.domain.endpoints import Endpoint, is_endpoint, topology
+from apps.benchmarks.domain.environment_words import facts, goes_past_pgpools, hit_ratio, reads
+from apps.benchmarks.domain.run_words import topology_words
+
+
+@pytest.mark.parametrize(
+    ("kind", "behind", "label", "passes_options", "is_through_pgpool"),
+    [
+        ("pooler", 0, "endpoint bouncer-1 (pooler, 10.0.0.5:6432)", False, False),
+        ("router", 0, "endpoint bouncer-1 (router, 10.0.0.5:6432)", False, False),
+        ("balancer", 3, "endpoint bouncer-1 (balancer before 3 pgpools, 10.0.0.5:6432)", True, True),
+        ("balancer", 1, "endpoint bouncer-1 (balancer before 1 pgpool, 10.0.0.5:6432)", True, True),
+        ("pooler", 2, "endpoint bouncer-1 (pooler before 2 pgpools, 10.0.0.5:6432)", False, True),
+    ],
+)
+def test_an_endpoint_says_what_it_is_and_what_is_behind_it(
+    kind: str, behind: int, label: str, passes_options: bool, is_through_pgpool: bool
+) -> None:
+    found = topology(Endpoint("bouncer-1", "10.0.0.5", 6432, kind, takes_writes=False, pgpools_behind=behind))
+
+    assert (found.key, found.label, found.takes_writes) == ("endpoint:bouncer-1", label, False)
+    assert (found.is_direct, found.is_through_pgpool) == (False, is_through_pgpool)
+    assert found.servers == (found.endpoint,)
+    assert found.servers[0].passes_options is passes_options
+
+
+def test_its_name_is_what_people_read_of_arms_and_runs() -> None:
+    key = "endpoint:PgBouncer on bouncer-1"
+
+    assert (place_words(key), topology_words(key)) == ("PgBouncer on bouncer-1", "through PgBouncer on bouncer-1")
+    assert [is_endpoint(one) for one in (key, "pgpool:endpoint", "primary")] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("key", "through", "is_past"),
+    [
+        ("endpoint:bouncer-1", False, True),
+        ("endpoint:lb", True, False),
+        ("pgpools", True, False),
+        ("primary", None, False),
+    ],
+)
+def test_reads_that_pgpools_counted_are_not_shown_as_those_of_a_run_past_them(
+    key: str, through: bool | None, is_past: bool
+) -> None:
+    topology_of_it = {"key": key, "label": "as it was", **({} if through is None else {"is_through_pgpool": through})}
+    counted = {"cache": {"pgpool-1": [10, 0]}}
+    environment = {
+        "topology": topology_of_it, "reads": {"1": 30, "2": 10}, "counters_before": counted,
+        "counters_after": {"cache": {"pgpool-1": [13, 1]}},
+    }  # fmt: skip
+
+    assert goes_past_pgpools(environment) is is_past
+    assert [one.count for one in reads(environment, {})] == ([] if is_past else [30, 10])
+    assert hit_ratio(environment) == (None if is_past else 0.75)  # 3 of 4
+    assert (("Endpoint", "as it was") in facts(environment)) is is_endpoint(key)

@@ -1,0 +1,139 @@
+"""Runs through an endpoint: what is asked of it before anything is prepared, and whether the data stands behind it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from apps.benchmarks.control import run_engine
+from apps.benchmarks.domain.own_program import line
+from apps.benchmarks.domain.run_wish import Wish
+from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.drivers import known
+from apps.benchmarks.drivers.driver import Account, NotAnswered, Standing, environment
+from apps.benchmarks.drivers.own_program import OwnProgram
+from apps.benchmarks.drivers.processes import Command
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkEndpoint, BenchmarkRun
+from apps.clusters.models import Cluster
+
+pytestmark = pytest.mark.django_db
+
+REPORT = line("report", {"tps": 99.5, "transactions": 199, "failed": 0, "latency_ms": 2.0})
+
+
+class Told(OwnProgram):
+    """A load of one line. behind: what an endpoint says of the data; None where it says nothing."""
+
+    def __init__(self, *, behind: bool | None = True) -> None:
+        super().__init__("told")
+        self._behind = behind
+        self.looked_at: list[str] = []
+
+    def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
+        self.looked_at.append(primary.name)
+        if primary.is_endpoint and self._behind is None:
+            raise NotAnswered(f"{primary.name}: no shard for this statement")
+        return Standing(not primary.is_endpoint or bool(self._behind), ())
+
+    def load(
+        self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
+    ) -> list[Command]:
+        own = folder / "0" if is_measured else None
+        server = wish.topology.servers[0]
+        return [Command(server.name, [program, "-c", f"print({REPORT!r})"], environment(account), own)]
+
+
+@pytest.fixture
+def carried_out(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Callable[..., BenchmarkRun]:
+    """A run through bouncer-1; the PostgreSQL of these tests is its primary, and stands for the endpoint as well."""
+    place = connection.settings_dict
+    cluster.backends.filter(node_id=0).update(hostname=place["HOST"], port=place["PORT"])
+    BenchmarkAccess.objects.update(username=place["USER"], password=place["PASSWORD"], database=place["NAME"])
+    # Nobody answers at the standbys of this scene.
+    cluster.backends.exclude(node_id=0).delete()
+
+    def carry_out(driver: OwnProgram, *, is_registered: bool = True, **facts: Any) -> BenchmarkRun:
+        monkeypatch.setitem(cast("dict[str, Any]", known.DRIVERS), "pgbench", driver)
+        run = BenchmarkRun.objects.create(
+            cluster=cluster, workload="pgbench-select-only", topology="endpoint:bouncer-1", clients=1, threads=1,
+            duration_s=1, parameters={}, requested_by_name="Ann",
+        )  # fmt: skip
+        if is_registered:
+            whole = {"host": place["HOST"], "port": place["PORT"], **facts}
+            BenchmarkEndpoint.objects.create(cluster=cluster, name="bouncer-1", **whole)
+        run_engine.carry_out(run_id=run.pk, holder="test", clock=timezone.now)
+        run.refresh_from_db()
+        return run
+
+    return carry_out
+
+
+def test_what_it_was_measured_through_stands_with_it(carried_out: Callable[..., BenchmarkRun]) -> None:
+    driver = Told()
+
+    run = carried_out(driver, kind="pooler")
+
+    assert (run.state, run.error, run.tps) == ("done", "", 99.5)
+    place = connection.settings_dict
+    topology = run.environment["topology"]
+    assert topology["label"] == f"endpoint bouncer-1 (pooler, {place['HOST']}:{place['PORT']})"
+    assert topology["is_through_pgpool"] is False
+    assert any("bouncer-1" in names for names in run.environment["placement"].values())
+    assert driver.looked_at[-1] == "bouncer-1"
+    assert list(run.result["tps_by_server"]) == ["bouncer-1"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"port": 1}, ["endpoint bouncer-1 (127.0.0.1:1) takes no load.", "refused", "listens there"]),
+        ({"host": "169.254.0.1"}, ["never contacted"]),
+        ({"host": "no-such-host.invalid"}, ["does not resolve"]),
+    ],
+)
+def test_one_that_cannot_be_reached_fails_before_anything_is_prepared(
+    carried_out: Callable[..., BenchmarkRun], facts: dict[str, Any], words: list[str]
+) -> None:
+    driver = Told()
+
+    run = carried_out(driver, **{"host": "127.0.0.1", **facts})
+
+    assert (run.state, driver.looked_at) == ("failed", [])
+    assert [each for each in words if each.lower() not in run.error.lower()] == []
+
+
+def test_one_that_is_registered_no_more_is_the_reason(carried_out: Callable[..., BenchmarkRun]) -> None:
+    run = carried_out(Told(), is_registered=False)
+
+    assert run.state == "failed"
+    assert "no endpoint of that name is registered, or no longer" in run.error
+
+
+def test_one_that_leads_elsewhere_measures_nothing(carried_out: Callable[..., BenchmarkRun]) -> None:
+    run = carried_out(Told(behind=False))
+
+    assert (run.state, run.tps) == ("failed", None)
+    assert "leads to a database without the tables that were made on" in run.error
+    assert "Orders" in run.error
+
+
+@pytest.mark.parametrize(
+    ("behind", "words"), [(None, "nobody saw whether the data of the run stands"), (False, "are not those")]
+)
+def test_what_a_router_does_not_say_is_a_note(
+    carried_out: Callable[..., BenchmarkRun], behind: bool | None, words: str
+) -> None:
+    run = carried_out(Told(behind=behind), kind="router")
+
+    assert (run.state, run.error) == ("done", "")
+    [note] = [one for one in run.environment["notes"] if "bouncer-1" in one]
+    assert words in note
+
+
+def test_what_only_a_router_may_leave_open_fails_at_a_pooler(carried_out: Callable[..., BenchmarkRun]) -> None:
+    run = carried_out(Told(behind=None), kind="pooler")
+
+    assert (run.state, run.error) == ("failed", "bouncer-1: no shard for this statement")
