@@ -1,5 +1,6 @@
 """One attempt of a run with a load that is told what to print: what the engine makes of it, whatever makes the load."""
 
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -43,6 +44,7 @@ class Recited(OwnProgram):
         self.is_ready = True
         self.broken: list[RunFinding] = []
         self.refuses = ""
+        self.is_stopped_meanwhile = False
 
     def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
         return Standing(self.is_ready, ())
@@ -57,7 +59,14 @@ class Recited(OwnProgram):
         own = folder / "0" if is_measured else None
         return [Command("pg1", [program, "-c", self._program], environment(account), own)]
 
-    def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:
+    def check_data(
+        self, wish: Wish, primary: Server, account: Account, *, watch: Callable[[], None]
+    ) -> list[RunFinding]:
+        if self.is_stopped_meanwhile:
+            BenchmarkRun.objects.update(is_stop_requested=True, stop_reason="stopped by Ann")
+            for _ in range(200):  # it looks once a second
+                watch()
+                time.sleep(0.1)
         if self.refuses:
             raise CannotPrepare(self.refuses)
         return self.broken
@@ -146,6 +155,19 @@ def test_data_that_cannot_be_looked_at_afterwards_costs_no_figures(carried_out: 
     [finding] = [one for one in run.findings if one["check"] == "data_checked"]
     assert finding["ok"] is False
     assert "shutting down" in finding["sentence"]
+
+
+def test_one_that_is_stopped_while_its_data_is_checked_keeps_its_figures(
+    carried_out: Callable[..., BenchmarkRun],
+) -> None:
+    driver = Recited(REPORT)
+    driver.is_stopped_meanwhile = True
+
+    run = carried_out(driver)
+
+    assert (run.state, run.tps, run.is_partial) == ("done", 99.5, False)
+    [finding] = [one for one in run.findings if one["check"] == "data_checked"]
+    assert (finding["ok"], finding["sentence"]) == (False, "Its data was not checked: stopped by Ann")
 
 
 def test_a_load_that_fails_says_why(carried_out: Callable[..., BenchmarkRun]) -> None:

@@ -55,7 +55,9 @@ class RunInput(StrictSerializer):
 class AccessInput(StrictSerializer):
     is_on = StrictBoolean(required=False)
     database = serializers.CharField(
-        max_length=63, required=False, help_text="tables of the workloads (pgbench_…, sbtest…) are made anew there"
+        max_length=63,
+        required=False,
+        help_text="tables of the workloads (pgbench_…, sbtest…, the schema lifeguard_tpcc) are made anew there",
     )
     username = serializers.CharField(max_length=63, required=False)
     password = serializers.CharField(write_only=True, required=False, trim_whitespace=False)
@@ -186,7 +188,7 @@ class AccessView(APIView):
     def put(self, request: Request, slug: str) -> Response:
         """Allow it, or change how hard it may be; what is left out stays.
 
-        Tables of the workloads (pgbench_…, sbtest…) are made anew in the database.
+        Tables of the workloads (pgbench_…, sbtest…, the schema lifeguard_tpcc) are made anew in the database.
         """
         caller = caller_of(request)
         cluster = lookup.cluster_of(caller=caller, slug=slug)

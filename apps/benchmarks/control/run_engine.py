@@ -204,9 +204,9 @@ class _Attempt:
 
     def _checked_data(self) -> list[RunFinding]:
         try:
-            return self._driver.check_data(self._wish, self._primary, self._account)
-        except CannotPrepare as error:  # what was measured stands all the same
-            return [{"check": "data_checked", "ok": False, "sentence": f"Its data could not be checked: {error}"}]
+            return self._driver.check_data(self._wish, self._primary, self._account, watch=self._watch_check)
+        except (CannotPrepare, RunStopped) as error:  # what was measured stands all the same
+            return [{"check": "data_checked", "ok": False, "sentence": f"Its data was not checked: {error}"}]
 
     def _commands(self, duration_s: int, *, is_measured: bool) -> list[Command]:
         found = self._driver.load(
@@ -276,6 +276,15 @@ class _Attempt:
         most = self._access.most_failed_share
         if most is not None and (why := self._failed_share.above(most)):
             raise RunStopped(why)
+
+    def _watch_check(self) -> None:
+        """As _watch, of what only reads and is of no figure. Raises RunStopped, LeaseLost."""
+        if time.monotonic() - self._looked_at < LOOKS_EVERY_S:
+            return
+        self._looked_at = time.monotonic()
+        run_rows.renew(self.run, self._holder)
+        if self.run.is_stop_requested:
+            raise RunStopped(self.run.stop_reason)
 
     def _guard_lag(self) -> None:
         if self._access.most_lag_s is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.benchmarks.domain import pubsub_plan
+from apps.benchmarks.domain import pubsub_plan, tpcc
 from apps.benchmarks.domain.pgbench_scripts import Scripts
 from apps.benchmarks.domain.workload_parameters import Choice, Parameter, WholeNumber, YesNo
 
@@ -74,6 +74,14 @@ WORKLOADS: Mapping[str, Workload] = {
             "scripts",
             writes=True,
             parameters=_by_name(SCRIPTS, WRITES, OWN_SCALE, PROTOCOL, RECONNECT, THROTTLE, RESEED),
+        ),
+        Workload(
+            tpcc.WORKLOAD,
+            "TPC-C-like: five transactions of an order desk, 45 of 100 new orders",
+            "tpcc",
+            "",
+            writes=True,
+            parameters=_by_name(tpcc.WAREHOUSES, tpcc.SIZE_PERCENT, PROTOCOL, THROTTLE, RESEED),
         ),
         Workload(
             "pubsub",

@@ -71,14 +71,14 @@ def version(server: Server, account: Account) -> str:
 def settle(server: Server, account: Account, tables: Sequence[str], *, watch: Callable[[], None]) -> str:
     """Analyse the tables and write everything out, so that no run pays for the one before. What could not be done.
 
-    watch: as of await_replay. Raises CannotPrepare.
+    tables: of a schema by its name, as own.orders. watch: as of await_replay. Raises CannotPrepare.
     """
     with session(server, account) as found:
         if tables:
-            names = sql.SQL(", ").join(sql.Identifier(name) for name in tables)
-            _watched(found, sql.SQL("VACUUM ANALYZE {}").format(names), watch)
+            names = sql.SQL(", ").join(sql.Identifier(*name.split(".")) for name in tables)
+            watched(found, sql.SQL("VACUUM ANALYZE {}").format(names), watch)
         try:
-            _watched(found, sql.SQL("CHECKPOINT"), watch)
+            watched(found, sql.SQL("CHECKPOINT"), watch)
         except psycopg.errors.InsufficientPrivilege:
             return (
                 f"no CHECKPOINT before the run: {account.username} may not (GRANT pg_checkpoint allows it, from 15 on)"
@@ -107,8 +107,10 @@ def await_replay(
                 time.sleep(_LOOKS_EVERY_S)
 
 
-def _watched(session: Session, statement: sql.SQL | sql.Composed, watch: Callable[[], None]) -> None:
-    """It may take minutes. Whatever watch raises ends it on the server too."""
+def watched(
+    session: Session, statement: LiteralString | sql.SQL | sql.Composed, watch: Callable[[], None]
+) -> psycopg.Cursor[tuple[Any, ...]]:
+    """One that may take minutes. Whatever watch raises ends it on the server too."""
     with ThreadPoolExecutor(max_workers=1) as threads:
         done = threads.submit(lambda: session.execute(statement))
         try:
@@ -117,4 +119,4 @@ def _watched(session: Session, statement: sql.SQL | sql.Composed, watch: Callabl
         except BaseException:
             session.cancel_safe(timeout=CONNECT_WITHIN_S)
             raise
-        done.result()
+        return done.result()

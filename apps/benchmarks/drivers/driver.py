@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -97,8 +97,13 @@ class Driver(Protocol):
     def failure(self, output: str, exit_code: int) -> str:
         """Why a process ended badly, and what mends it."""
 
-    def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:
-        """What must hold of the data after a measurement, as conditions of consistency. Raises CannotPrepare."""
+    def check_data(
+        self, wish: Wish, primary: Server, account: Account, *, watch: Callable[[], None]
+    ) -> list[RunFinding]:
+        """What must hold of the data after a measurement, as conditions of consistency. Raises CannotPrepare.
+
+        watch: called meanwhile, where it may take long; may raise.
+        """
 
     def notes(self, wish: Wish) -> list[str]:
         """What a reader of its figures must know of how they are made."""

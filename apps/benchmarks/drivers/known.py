@@ -10,12 +10,14 @@ from apps.benchmarks.drivers.pgbench import Pgbench
 from apps.benchmarks.drivers.pgbench_scripts import PgbenchScripts
 from apps.benchmarks.drivers.pubsub_program import PubSub
 from apps.benchmarks.drivers.sysbench import Sysbench
+from apps.benchmarks.drivers.tpcc.driver import Tpcc
 
 DRIVERS: Mapping[str, Driver] = {
     "pgbench": Pgbench(),
     "pgbench-scripts": PgbenchScripts(),
     "pubsub": PubSub(),
     "sysbench": Sysbench(),
+    "tpcc": Tpcc(),
 }
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
@@ -109,7 +110,9 @@ class OwnProgram:
         said = own_program.parse_failure(output)
         return said or f"{self._module} ended with status {exit_code}. Read what it printed, line by line."
 
-    def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:
+    def check_data(
+        self, wish: Wish, primary: Server, account: Account, *, watch: Callable[[], None]
+    ) -> list[RunFinding]:
         return []
 
     def notes(self, wish: Wish) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from apps.benchmarks.domain import pgbench_log, topologies
@@ -69,7 +69,7 @@ class Pgbench:
     def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
         """Tables of its scale, analysed; what stood in them before is dropped."""
         scale = wish.parameters["scale"]
-        words = [program, *_place(primary, account), "--initialize", f"--scale={scale}", "--quiet"]
+        words = [program, *place(primary, account), "--initialize", f"--scale={scale}", "--quiet"]
         return [Command("preparation", words, environment(account))]
 
     def load(
@@ -82,7 +82,7 @@ class Pgbench:
         ):
             threads = max(1, min(clients, wish.threads // len(servers)))
             words = [
-                program, *_place(server, account), *self._chosen(wish, folder),
+                program, *place(server, account), *self._chosen(wish, folder),
                 f"--client={clients}", f"--jobs={threads}", f"--time={duration_s}",
             ]  # fmt: skip
             words += _pace(wish, clients)
@@ -128,7 +128,9 @@ class Pgbench:
             return f"It printed: {failure.printed}"
         return f"{failure.reason} {failure.fix}".strip()
 
-    def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:
+    def check_data(
+        self, wish: Wish, primary: Server, account: Account, *, watch: Callable[[], None]
+    ) -> list[RunFinding]:
         return []
 
     def notes(self, wish: Wish) -> list[str]:
@@ -200,5 +202,6 @@ def _number(text: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _place(server: Server, account: Account) -> list[str]:
+def place(server: Server, account: Account) -> list[str]:
+    """Where a pgbench signs in, and as whom."""
     return [f"--host={server.host}", f"--port={server.port}", f"--username={account.username}", account.database]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,7 +66,7 @@ class PgbenchScripts(Pgbench):
         logged = logged_by_script(folder, throttled=wish.throttle_per_s is not None)
         return Part(
             server,
-            replace(whole, scripts=_reports(scripts, found, whole)),
+            replace(whole, scripts=script_reports([(one["name"], one["weight"]) for one in scripts], found, whole)),
             together(logged),
             {one["name"]: logged[number] for number, one in enumerate(scripts) if number in logged},
         )
@@ -145,18 +146,20 @@ def _refuse_writing(session: database.Session, endpoint: Server) -> None:
     )
 
 
-def _reports(scripts: list[PgbenchScript], found: PgbenchResult, whole: LoadReport) -> tuple[ScriptReport, ...]:
-    """Of a single script pgbench tells nothing apart: its figures are those of all."""
+def script_reports(
+    scripts: Sequence[tuple[str, int]], found: PgbenchResult, whole: LoadReport
+) -> tuple[ScriptReport, ...]:
+    """scripts: name and weight of each. Of a single one pgbench tells nothing apart: its figures are those of all."""
     if len(scripts) == 1:
         return (
             ScriptReport(
-                scripts[0]["name"], scripts[0]["weight"], whole.transactions, whole.tps, whole.failed,
+                *scripts[0], whole.transactions, whole.tps, whole.failed,
                 whole.latency_ms, whole.latency_stddev_ms, whole.statements,
             ),
         )  # fmt: skip
     return tuple(
         ScriptReport(
-            scripts[one.number - 1]["name"], scripts[one.number - 1]["weight"], one.transactions, one.tps,
+            *scripts[one.number - 1], one.transactions, one.tps,
             one.counts.failed, one.latency_ms, one.latency_stddev_ms,
             tuple(StatementReport(each.text, each.latency_ms) for each in one.statements),
         )

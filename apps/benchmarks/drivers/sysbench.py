@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from apps.benchmarks.domain import topologies
@@ -104,7 +105,9 @@ class Sysbench:
         told = next((line for line in printed if line.startswith("FATAL:")), printed[-1] if printed else "nothing")
         return f"sysbench ended with status {exit_code}. It printed: {told[:LONGEST_SAID]}"
 
-    def check_data(self, wish: Wish, primary: Server, account: Account) -> list[RunFinding]:
+    def check_data(
+        self, wish: Wish, primary: Server, account: Account, *, watch: Callable[[], None]
+    ) -> list[RunFinding]:
         return []
 
     def notes(self, wish: Wish) -> list[str]:

@@ -1,0 +1,1 @@
+SELECT lifeguard_tpcc.make_next_warehouse(:warehouses, :items, :customers);
