@@ -27,6 +27,13 @@ def finish(run: BenchmarkRun, tps: float, **result: Any) -> None:
     run.save()
 
 
+def replicated(mode: str | None, *, level: str = "on") -> dict[str, Any]:
+    """The environment of a run that was measured under it."""
+    names = "" if mode in {"no standby", "asynchronous"} else "pg2"
+    facts = {"synchronous_standby_names": names, "synchronous_commit": level, "fsync": True, "standbys": []}
+    return {"replication": {**facts, "mode": mode, "reason": "" if mode else "hidden"}}
+
+
 def fail(run: BenchmarkRun) -> None:
     run.state, run.error, run.finished_at = "failed", "primary: connection refused", timezone.now()
     run.save()

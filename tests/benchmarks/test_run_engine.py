@@ -134,6 +134,20 @@ def test_sessions_of_a_level_of_commit_begin_with_it_beside_what_the_driver_asks
     assert chosen.environment["topology"]["label"] == "primary direct, synchronous_commit = remote_write"
 
 
+def test_the_replication_that_a_run_was_measured_under_is_kept(carried_out: Callable[..., BenchmarkRun]) -> None:
+    plain = carried_out(Recited(REPORT))
+    chosen = carried_out(Recited(REPORT), topology="commit:remote_write")
+
+    kept = chosen.environment["replication"]
+    assert (kept["mode"], kept["standbys"], kept["synchronous_standby_names"]) == ("no standby", [], "")
+    assert kept["synchronous_commit"] == "remote_write"
+    assert plain.environment["replication"]["synchronous_commit"] != "remote_write"
+    assert chosen.environment["replication_after"] == kept
+    assert "commit_level" not in {one["check"] for one in plain.findings}
+    [found] = [one for one in chosen.findings if one["check"] == "commit_level"]
+    assert "only reads" in found["sentence"]
+
+
 def test_data_is_made_where_it_is_missing_or_asked_for_anew(carried_out: Callable[..., BenchmarkRun]) -> None:
     missing, standing = Recited(REPORT), Recited(REPORT)
     missing.is_ready = False

@@ -15,7 +15,7 @@ from apps.accounts.roles import Role
 from apps.benchmarks.control import comparison_rows, runs
 from apps.benchmarks.control.comparison_rows import Plan, State, is_measured
 from apps.benchmarks.control.runs import RunRefused
-from apps.benchmarks.domain import comparison_plan, run_wish
+from apps.benchmarks.domain import comparison_plan, replication_words, run_wish
 from apps.benchmarks.domain.comparison_plan import PlanRefused
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun, ComparisonRun
@@ -103,12 +103,15 @@ def of_runs(
     name: str = "",
     margin_percent: float = 5.0,
 ) -> BenchmarkComparison:
-    """One of runs that are there: those that were asked to be the same make one arm. Raises PlanRefused."""
+    """One of runs that are there: those that were asked to be the same make one arm. Raises PlanRefused.
+
+    Unless they were replicated differently: what their commits waited for is a condition like any other.
+    """
     caller.require(Role.OPERATOR)
     picked = _picked(caller, run_ids)
     groups: dict[str, list[BenchmarkRun]] = {}
     for run in picked:
-        groups.setdefault(repr(_asked(run)), []).append(run)
+        groups.setdefault(repr(_told(run)), []).append(run)
     arms = [_asked(group[0]) for group in groups.values()]
     if len(arms) < comparison_plan.FEWEST_ARMS:
         raise PlanRefused(
@@ -116,7 +119,7 @@ def of_runs(
         )
     if len(arms) > comparison_plan.MOST_ARMS:
         raise PlanRefused("runs", len(arms), f"kinds of run; at most {comparison_plan.MOST_ARMS} are compared")
-    labels = comparison_plan.labelled(arms)
+    labels = comparison_plan.labelled([_told(group[0]) for group in groups.values()])
     comparison_plan.refuse_margin(margin_percent)
     _refuse_unknown_baseline(baseline, len(arms))
     with transaction.atomic():
@@ -212,6 +215,10 @@ def _asked(run: BenchmarkRun) -> dict[str, Any]:
         "warm_up_s": run.warm_up_s,
         "parameters": run.parameters,
     }
+
+
+def _told(run: BenchmarkRun) -> dict[str, Any]:
+    return {**_asked(run), **replication_words.condition(run.environment, run.topology)}
 
 
 def _record(caller: Caller, comparison: BenchmarkComparison, what: str, after: dict[str, object]) -> None:

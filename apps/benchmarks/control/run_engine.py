@@ -13,10 +13,10 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from apps.benchmarks.control import run_endpoint, run_environment, run_folder, run_rows
+from apps.benchmarks.control import run_endpoint, run_environment, run_folder, run_replication, run_rows
 from apps.benchmarks.control.run_course import Course
 from apps.benchmarks.control.run_rows import LeaseLost
-from apps.benchmarks.domain import run_findings, run_result, run_wish
+from apps.benchmarks.domain import replication_words, run_findings, run_result, run_wish
 from apps.benchmarks.domain.failed_share import FailedShare
 from apps.benchmarks.domain.printed import UnreadableOutputError
 from apps.benchmarks.domain.run_findings import RunFinding
@@ -78,6 +78,7 @@ class _Attempt:
         self._given_up: list[RunFinding] = []
         self._course: Course | None = None
         self._measures_since = 0.0
+        self._has_loaded = False
 
     def go(self) -> None:
         self._account = self._sign_in()
@@ -96,6 +97,8 @@ class _Attempt:
 
     def end(self, state: str, **changes: object) -> None:
         """What was measured until then is kept, and marked as partial."""
+        if self._has_loaded:
+            run_replication.release(self.run, self._primary, self._account)
         is_partial = self.run.samples.filter(attempt=self.run.attempts).exists()
         if self._course is not None:
             changes["environment"] = {**self.run.environment, "course": self._course.points}
@@ -128,6 +131,8 @@ class _Attempt:
             raise RunFailed("No pgpool has named the primary, so nobody knows where the data is to be prepared.")
         self._primary = primary
         run_endpoint.reach(self._wish, self._account)
+        asked = (self.run, self._wish, primary, self._account)
+        run_replication.refuse_unless_commits_return(*asked, watch=self._watch)
         found = self._driver.look(self._wish, primary, self._account)
         if not found.is_ready or self._wish.parameters.get(RESEED.name):
             self._phase("makes its tables anew")
@@ -149,7 +154,7 @@ class _Attempt:
             self.run, self._wish, program_version=self._driver.version(self._program),
             server_version=database.version(primary, self._account),
         )  # fmt: skip
-        self._keep(environment=environment)
+        self._keep(environment={**environment, "replication": run_replication.look(*asked)})
 
     def _applying(self, standbys: Sequence[Server]) -> list[Server]:
         """Those that the run reads from: a pgpool may send its reads to any that is not known to be away."""
@@ -190,12 +195,17 @@ class _Attempt:
         broken = self._checked_data()
         is_partial = bool(self._given_up) or any(part.report.is_partial for part in parts)
         environment = {**self.run.environment, **run_environment.at_end(self.run), "notes": self._notes}
+        after = run_replication.look_again(self.run, self._wish, self._primary, self._account)
+        environment["replication_after"] = after
         environment["course"] = self._course.points if self._course is not None else []
         findings = run_findings.of_run(
             found, clients=self.run.clients, duration_s=self.run.duration_s, placement=environment["placement"],
             throttle_per_s=self._wish.throttle_per_s, reconnects=self._wish.reconnects,
             is_closed_loop=self._wish.workload.is_closed_loop,
         )  # fmt: skip
+        findings += replication_words.findings(
+            environment["replication"], after, commit_level=self._wish.topology.commit_level, writes=self._wish.writes
+        )
         findings += [*self._given_up, *broken]
         run_rows.finish(
             self.run, self._holder, now=self._clock(), state=State.DONE, tps=found["tps"], result=found,
@@ -225,6 +235,7 @@ class _Attempt:
 
         Raises RunFailed, RunStopped, LeaseLost, NotStarted.
         """
+        self._has_loaded = True
         with Processes(commands) as processes:
             try:
                 self._attend(processes, until=time.monotonic() + within_s, within_s=within_s)
@@ -246,10 +257,9 @@ class _Attempt:
             self._take(processes.read(within_s=LOOKS_EVERY_S / 4))
             self._watch()
             if time.monotonic() > until:
-                raise RunFailed(
-                    f"It was ended after {within_s:.0f} s: it was not done within its time. Sessions may wait for a "
-                    "child of pgpool that is not free, or a server hangs."
-                )
+                usual = "Sessions may wait for a child of pgpool that is not free, or a server hangs."
+                why = run_replication.waiting_words(self._primary, self._account) or usual
+                raise RunFailed(f"It was ended after {within_s:.0f} s: it was not done within its time. {why}")
 
     def _take(self, lines: Iterable[Line]) -> None:
         for line in lines:

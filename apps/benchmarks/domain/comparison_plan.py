@@ -152,7 +152,10 @@ def place_words(topology: str) -> str:
     return words.get(kind) or topology
 
 
-_RUN_FIELDS = ("topology", "workload", "clients", "threads", "duration_s", "warm_up_s")
+# The last two: of runs that were measured, what they were measured under.
+_RUN_FIELDS = (
+    "topology", "workload", "clients", "threads", "duration_s", "warm_up_s", "replication", "synchronous_commit"
+)  # fmt: skip
 _SHOWN = {"clients": "{} client{}", "threads": "{} thread{}", "duration_s": "{} s", "warm_up_s": "{} s of warm-up"}
 
 
@@ -174,6 +177,8 @@ def _told(arm: Mapping[str, Any], varying: Sequence[str]) -> str:
 def _one(name: str, value: object) -> str:
     if name == "topology":
         return place_words(str(value))
+    if name == "synchronous_commit":
+        return f"{name} = {value}"
     if name in _SHOWN:
         return _SHOWN[name].format(value, "" if value == 1 else "s")
     return str(value) if name in _RUN_FIELDS else f"{name.partition('.')[2]} {value}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.benchmarks.domain import endpoints
+from apps.benchmarks.domain import endpoints, replication_words
 
 Environment = Mapping[str, Any]
 
@@ -42,6 +42,7 @@ def facts(environment: Environment) -> list[tuple[str, str]]:
     rows = [
         ("PostgreSQL", str(environment.get("postgresql") or "")),
         ("Endpoint", _endpoint(environment.get("topology", {}))),
+        *replication_words.rows(environment),
         *((f"Pgpool-II at {one.get('name')}", _pgpool(one)) for one in environment.get("pgpools", ())),
         ("Load comes from", host),
         ("By", str(client.get("program") or "")),

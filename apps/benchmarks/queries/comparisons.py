@@ -18,6 +18,7 @@ from apps.benchmarks.domain import run_metrics
 from apps.benchmarks.domain.comparison_plan import FIRST_BLOCK, Arm
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun, ComparisonRun
+from apps.benchmarks.queries import comparison_conditions
 from apps.clusters.models import Cluster
 
 
@@ -94,7 +95,8 @@ class PlacedRun(TypedDict):
 class ArmAnswer(TypedDict):
     """figures, against_baseline: by metric, as tps, tps_with_connecting, mean_ms, p50_ms, p95_ms, p99_ms.
 
-    words: the verdict on the rate in short; sentence: with its figures.
+    words: the verdict on the rate in short; sentence: with its figures. replication: the modes that its runs were
+    measured under, one unless replication changed meanwhile; none where no run tells.
     """
 
     position: int
@@ -113,6 +115,7 @@ class ArmAnswer(TypedDict):
     statements: list[CellAnswer]
     words: str
     sentence: str
+    replication: list[str]
     runs: list[PlacedRun]
 
 
@@ -144,6 +147,7 @@ class ComparisonDetail(ComparisonSummary):
     """sentence: the verdict on the rate. shown_baseline: the arm that differences are against here.
 
     eta_s: seconds until it is done, at the pace of the runs until now; null while none is done, or when it is over.
+    durability: a sentence for each arm that differs from that one only in what commits wait for.
     """
 
     sentence: str
@@ -154,6 +158,7 @@ class ComparisonDetail(ComparisonSummary):
     eta_s: float | None
     arms_compared: list[ArmAnswer]
     sweep: SweepAnswer | None
+    durability: list[str]
     findings: list[RunFinding]
 
 
@@ -199,7 +204,7 @@ def summary_answer(*, comparison: BenchmarkComparison, caller: Caller) -> Compar
 def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: int | None = None) -> ComparisonDetail:
     """baseline: another arm than its own to compare with; one that there is."""
     # scipy takes half a second and 40 MB, which no other request should pay for.
-    from apps.benchmarks.domain import arms_words
+    from apps.benchmarks.domain import arms_words, durability_words
     from apps.benchmarks.domain.arms import TPS, Measured, side_by_side
     from apps.benchmarks.domain.sweep import sweep
 
@@ -225,6 +230,7 @@ def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: 
     if comparison.over and all(x is not None for x in xs):
         curve = sweep([x or 0.0 for x in xs], measured, compared, over=comparison.over)
     left = [one.run for one in members if one.run.state in BenchmarkRun.ACTIVE]
+    counted = [[one.run for one in members if one.arm == position and _counts(one)] for position in range(len(arms))]
     answers: list[ArmAnswer] = []
     for position, (arm, found) in enumerate(zip(arms, compared, strict=True)):
         rate = found.against.get(TPS.key)
@@ -238,6 +244,7 @@ def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: 
                 "statements": [_cell(cell) for cell in found.statements],
                 "words": arms_words.in_short(rate) if rate else "",
                 "sentence": arms_words.of_arm(labels[position], labels[shown], rate) if rate else "",
+                "replication": comparison_conditions.modes(counted[position]),
                 "runs": [_placed(one) for one in members if one.arm == position],
             }
         )
@@ -251,7 +258,12 @@ def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: 
         "eta_s": None if run_s is None or not left else _left_s(left, run_s),
         "arms_compared": answers,
         "sweep": None if curve is None else _sweep(curve),
-        "findings": _findings([one.run for one in members if _counts(one)]),
+        "durability": durability_words.costs(
+            arms, compared, [comparison_conditions.waits(runs) for runs in counted], baseline=shown
+        ),
+        "findings": comparison_conditions.findings(
+            [one.run for one in members if _counts(one)], are_blocks=comparison.repetitions > 0
+        ),
     }
 
 
@@ -302,16 +314,3 @@ def _placed(one: ComparisonRun) -> PlacedRun:
         "counts": _counts(one),
         "error": one.run.error or one.run.stop_reason,
     }
-
-
-def _findings(runs: Sequence[BenchmarkRun]) -> list[RunFinding]:
-    """Each thing that is wrong with a run that counts, once, with how many it is true of."""
-    found: dict[str, list[RunFinding]] = {}
-    for run in runs:
-        for one in run.findings:
-            if not one["ok"]:
-                found.setdefault(one["check"], []).append(one)
-    return [
-        {"check": check, "ok": False, "sentence": f"{len(each)} of {len(runs)} runs: {each[0]['sentence']}"}
-        for check, each in found.items()
-    ]

@@ -1,0 +1,46 @@
+"""What the runs of a comparison were measured under, and what is to be known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apps.benchmarks.domain import replication_words
+from apps.benchmarks.domain.replication_words import Waits
+from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.models import BenchmarkRun
+
+
+def modes(runs: Sequence[BenchmarkRun]) -> list[str]:
+    """Of replication, each once, in the order of the runs; those that are known."""
+    return list(dict.fromkeys(mode for run in runs if (mode := replication_words.mode_of(run.environment))))
+
+
+def waits(runs: Sequence[BenchmarkRun]) -> Waits:
+    """What the commits of one arm waited for."""
+    found = [run.environment for run in runs]
+    return Waits(
+        _only([replication_words.mode_of(each) for each in found]),
+        _only([replication_words.level_of(each) for each in found]),
+    )
+
+
+def findings(runs: Sequence[BenchmarkRun], *, are_blocks: bool) -> list[RunFinding]:
+    """Each thing that is wrong with a run that counts, once, with how many it is true of.
+
+    are_blocks: runs that were picked may differ in how they were replicated: their arms tell it.
+    """
+    found: dict[str, list[RunFinding]] = {}
+    for run in runs:
+        for one in run.findings:
+            if not one["ok"]:
+                found.setdefault(one["check"], []).append(one)
+    told: list[RunFinding] = [
+        {"check": check, "ok": False, "sentence": f"{len(each)} of {len(runs)} runs: {each[0]['sentence']}"}
+        for check, each in found.items()
+    ]
+    return [*told, *(replication_words.of_comparison([run.environment for run in runs]) if are_blocks else [])]
+
+
+def _only(values: Sequence[str]) -> str | None:
+    """The one that all have; None where they differ, or one is not known."""
+    return values[0] if values and values[0] and len(set(values)) == 1 else None

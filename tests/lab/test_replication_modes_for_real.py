@@ -1,0 +1,117 @@
+"""Runs under replication modes and levels of commit, against the real cluster."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from apps.benchmarks.control import run_engine, run_replication
+from apps.benchmarks.control.run_course import Course
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
+from apps.clusters.models import Cluster
+from deploy.lab import Lab, synchronous
+from tests.clusters.callers_at_doors import script
+from tests.lab.registered import register_lab
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+RUNS = "/api/v1/benchmarks/runs/"
+TABLES = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers"
+# Fails unless its sessions are read-only and of the level.
+TELLING = (
+    "SELECT 1 / (current_setting('synchronous_commit') = 'remote_write')::int"
+    " / (current_setting('transaction_read_only') = 'on')::int;"
+)
+
+
+@pytest.fixture
+def loadable(lab: Lab, settings: Any) -> Iterator[Lab]:
+    """orders of acme, which may be put under load; replication is as it was afterwards, and the tables go."""
+    cluster, _ = register_lab(lab, settings)
+    primary, app = lab.backends.primary, lab.addresses["app"]
+    numbers = {(one["host"], one["port"]): one["node_id"] for one in lab.addresses["backends"]}
+    cluster.primary_node_id = numbers[primary.host, primary.port]
+    cluster.save()
+    BenchmarkAccess.objects.create(cluster=cluster, is_on=True, **app)
+    yield lab
+    synchronous.put_back(lab.backends)
+    with lab.backends.connect(primary, app["database"]) as superuser:
+        superuser.execute(f"DROP TABLE IF EXISTS {TABLES}")
+
+
+def asked(operator: APIClient, topology: str, **changes: Any) -> BenchmarkRun:
+    wish = {
+        "cluster": "orders", "workload": "pgbench-tpcb-like", "topology": topology, "clients": 2, "duration_s": 1,
+        "parameters": {"scale": 1}, **changes,
+    }  # fmt: skip
+    answer = operator.post(RUNS, wish, format="json")
+    assert answer.status_code == 202, answer.content
+    return BenchmarkRun.objects.get(pk=answer.json()["id"])
+
+
+def carry_out(run: BenchmarkRun) -> None:
+    run_engine.carry_out(run_id=run.pk, holder="test", clock=timezone.now)
+    run.refresh_from_db()
+
+
+def waiting_commits(lab: Lab) -> int:
+    statement = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND usename = %s"
+    with lab.backends.connect(lab.backends.primary) as superuser:
+        row = superuser.execute(statement, [lab.addresses["app"]["username"]]).fetchone()
+    return int(row[0]) if row else 0
+
+
+def test_levels_of_commit_are_measured_under_one_synchronous_standby(loadable: Lab) -> None:
+    names = synchronous.first_of(loadable.backends)
+    first, second = (backend.name for backend in loadable.backends.standbys)
+    telling = {"scripts": [{"name": "tell", "sql": TELLING, "weight": 1}], "writes": False}
+    operator = script("operator")
+    runs = [asked(operator, "commit:off"), asked(operator, "commit:remote_apply")]
+    runs.append(asked(operator, "commit:remote_write", workload="pgbench-scripts", parameters=telling))
+    plain = asked(operator, "primary", workload="pgbench-select-only")
+    synchronous.await_standbys(loadable.backends)
+
+    with synchronous.waits_for(loadable.backends, names):
+        for run in runs:
+            carry_out(run)
+    carry_out(plain)
+
+    assert [(run.state, run.error) for run in (*runs, plain)] == [("done", "")] * 4
+    kept = [run.environment["replication"] for run in runs]
+    assert [one["synchronous_commit"] for one in kept] == ["off", "remote_apply", "remote_write"]
+    assert {one["mode"] for one in kept} == {"1 synchronous, 1 potential"}
+    assert {one["synchronous_standby_names"] for one in kept} == {names}
+    states = {one["application_name"]: one["sync_state"] for one in kept[1]["standbys"]}
+    assert states == {first: "sync", second: "potential"}
+    found = {one["check"]: one["ok"] for one in runs[1].findings}
+    assert (found["commit_level"], found["fsync_off"], "replication_changed" in found) == (True, False, False)
+    assert plain.environment["replication"]["mode"] == "asynchronous"
+
+
+def test_where_commits_would_wait_for_ever_a_run_says_so(
+    loadable: Lab, monkeypatch: pytest.MonkeyPatch, wait_until: Callable[..., None]
+) -> None:
+    backends = loadable.backends
+    monkeypatch.setattr(run_replication, "COMES_BACK_WITHIN_S", 0.0)
+    monkeypatch.setattr(run_engine, "GRACE_S", 1.0)
+    operator = script("operator")
+    refused, hanging = asked(operator, "commit:on"), asked(operator, "commit:on")
+    with synchronous.waits_for(backends, "nobody"):
+        carry_out(refused)
+
+    def lose_standbys(*cluster: Cluster, **told: float) -> Course:
+        """Just before the load begins."""
+        synchronous.set_names(backends, "nobody")
+        return Course(*cluster, **told)
+
+    monkeypatch.setattr(run_engine, "Course", lose_standbys)
+    carry_out(hanging)
+    wait_until(lambda: waiting_commits(loadable) == 0, "no commit of the load waits any more")
+
+    assert (refused.state, refused.outputs.count()) == ("failed", 0)
+    assert "asks for 1, and none of these standbys is connected" in refused.error
+    assert hanging.state == "failed"
+    # The others may wait for rows that it has locked.
+    assert "for a synchronous standby to confirm a commit (SyncRep)" in hanging.error
