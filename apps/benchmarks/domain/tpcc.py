@@ -15,7 +15,7 @@ from apps.benchmarks.domain.workload_parameters import WholeNumber
 WORKLOAD = "tpcc-like"
 FEWEST_WAREHOUSES = 10
 WAREHOUSES = WholeNumber(
-    "warehouses", "Warehouses: ten districts and about 110 MB each", least=1, most=10_000, default=FEWEST_WAREHOUSES
+    "warehouses", "Warehouses: ten districts and about 100 MB each", least=1, most=10_000, default=FEWEST_WAREHOUSES
 )
 SIZE_PERCENT = WholeNumber(
     "size_percent", "Items, and customers and orders of each district: less than 100 is for trying it out",
