@@ -8,7 +8,7 @@ PYTEST_ARGS ?=
 PROCESSES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests demo demo-up down reset demo-fault test test-fast lint format bench bench-many bench-statistics chaos screenshots lock
+.PHONY: help setup setup-tests demo demo-up down reset demo-fault test test-fast lint format bench bench-many bench-durability bench-statistics chaos screenshots lock
 
 help: ## say what can be asked for
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -53,6 +53,9 @@ bench: setup-tests ## measure rollout, detection and overhead on the running dem
 bench-many: setup-tests ## measure rollouts to many pgpools at once (100, or PGPOOLS=20), in demos of its own
 	@$(PYTHON) -m deploy.bench.simulated $(if $(PGPOOLS),--pgpools $(PGPOOLS))
 	@$(PYTHON) -m deploy.bench.many $(if $(PGPOOLS),--pgpools $(PGPOOLS))
+
+bench-durability: setup-tests ## measure what replication modes and levels of synchronous_commit cost, in a demo of its own
+	@$(PYTHON) -m deploy.bench.durability
 
 bench-statistics: setup-tests ## look on simulated runs how often comparisons are right; needs no demo
 	@$(PYTHON) -m deploy.bench.statistics

@@ -4,24 +4,21 @@ import os
 import shlex
 import subprocess
 import tempfile
-import time
 from typing import Any
 
 from apps.benchmarks.domain.comparison import compare
 from apps.benchmarks.domain.pgbench_output import parse_result
+from deploy.bench import runs
 from deploy.bench.rollouts import verdict
-from deploy.bench.subject import CannotMeasure, Subject, seconds_until
+from deploy.bench.subject import CannotMeasure, Subject
 
 ALLOWED_PERCENT = 1.0
 CLIENTS = 4
-ENDS_WITHIN_S = 600.0
-PREPARES_S = 5.0
 
 
 def measure(subject: Subject, *, pairs: int, seconds: int) -> None:
     app = subject.lab.addresses["app"]
-    subject.ask_cluster("benchmarks/", body={"is_on": True, **app}, method="PUT")
-    seconds_until(lambda: _knows_primary(subject), "a pgpool has named the primary", within_s=ENDS_WITHIN_S)
+    runs.allow(subject)
     _by_lifeguard(subject, seconds=3)  # makes the tables
     command = shlex.split(_by_lifeguard(subject, seconds=seconds)["outputs"][-1]["command"])
     ours: list[float] = []
@@ -41,23 +38,9 @@ def measure(subject: Subject, *, pairs: int, seconds: int) -> None:
     print(f"  smallest difference that these could have shown: {found.smallest_detectable_percent:.2f} %", flush=True)
 
 
-def _knows_primary(subject: Subject) -> bool:
-    return "primary" in {one["key"] for one in subject.ask_cluster("benchmarks/")["topologies"]}
-
-
 def _by_lifeguard(subject: Subject, *, seconds: int) -> dict[str, Any]:
     wish = {"workload": "pgbench-select-only", "topology": "primary", "clients": CLIENTS, "duration_s": seconds}
-    run_id = subject.ask("benchmarks/runs/", body={"cluster": subject.cluster, **wish}, method="POST")["id"]
-    time.sleep(seconds + PREPARES_S)  # whoever asks meanwhile takes part of the machine that a shell has to itself
-
-    def has_ended() -> bool:
-        return not subject.ask(f"benchmarks/runs/{run_id}/")["is_active"]
-
-    seconds_until(has_ended, f"run {run_id} ends", within_s=ENDS_WITHIN_S, every_s=0.5)
-    found: dict[str, Any] = subject.ask(f"benchmarks/runs/{run_id}/")
-    if found["state"] != "done":
-        raise CannotMeasure(f"run {run_id} ended {found['state']}: {found['error'] or found['stop_reason']}")
-    return found
+    return runs.carried_out(subject, wish)
 
 
 def _by_shell(command: list[str], password: str) -> float:

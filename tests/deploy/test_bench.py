@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from deploy.bench import cpu_time, overhead, rollouts
+from apps.benchmarks.domain.topologies import COMMIT_LEVELS
+from deploy.bench import cpu_time, durability, overhead, rollouts
 from deploy.bench.intervals import interval
 from deploy.bench.overhead import Turn
 from deploy.bench.subject import CannotMeasure
@@ -48,6 +49,24 @@ def test_a_ratio_is_of_the_seconds_that_lie_within_the_turns() -> None:
     assert overhead.ratio(told, watched, alone) == overhead.ratio(told, alone, watched) == pytest.approx(0.5)
     with pytest.raises(CannotMeasure, match="no progress"):
         overhead.ratio(told[:3], watched, alone)
+
+
+def test_what_durability_costs_is_told_for_each_mode_and_level() -> None:
+    steady = [1.0, 1.01, 0.99, 1.0, 1.005, 0.995]
+
+    def values(mode: str, level: str) -> dict[str, list[float]]:
+        slower = 1 + COMMIT_LEVELS.index(level) * (mode == durability.SYNCHRONOUS)
+        return {"p50": [2 * slower * one for one in steady], "p99": [8 * slower * one for one in steady]}
+
+    found = {(mode, level): values(mode, level) for mode in durability.MODES for level in COMMIT_LEVELS}
+    told = list(durability.lines(found))
+
+    assert [line for line in told if not line.startswith("    ")][:3] == [f"  {mode}" for mode in durability.MODES]
+    # Of the levels off, local, … on each is one time slower: on is four times off, and twice local.
+    [on] = [line for line in told[-6:] if line.startswith("    on ")]
+    assert "p50 8.00 ms (7.9" in on
+    assert "against local: p50 +4.00 ms (+100" in on
+    assert told[-1].startswith("  1 synchronous, 1 potential against asynchronous, both at on: p50 +6.00 ms (+300 %")
 
 
 def test_the_cpu_time_of_ended_children_counts() -> None:
