@@ -18,6 +18,7 @@ export function sweepFigure(sweep: SweepAnswer, theme: ChartTheme): Figure {
   const end = roomFor(Math.max(0, ...points.map((point) => point.high ?? point.tps)), 1);
   const ticks = axisTicks(end);
   const axis = { fixedrange: true, zeroline: false, automargin: false };
+  const limited = points.filter((point) => point.limit !== "");
   const best = points.filter((point) => point.x === sweep.best_x);
   return {
     data: [
@@ -36,6 +37,17 @@ export function sweepFigure(sweep: SweepAnswer, theme: ChartTheme): Figure {
           thickness: 1.5,
           width: 4,
         },
+        hoverinfo: "none",
+      },
+      {
+        x: limited.map((point) => point.x),
+        y: limited.map((point) => point.tps),
+        mode: "markers+text",
+        marker: { symbol: "circle-open", color: theme["text-3"], size: 13, line: { width: 1.5 } },
+        text: limited.map((point) => point.limit),
+        textposition: "bottom right",
+        textfont: { size: 11, color: theme["text-2"] },
+        cliponaxis: false,
         hoverinfo: "none",
       },
       { x: best.map((point) => point.x), y: best.map((point) => point.tps), mode: "markers", marker: { color: theme.accent, size: 11 }, hoverinfo: "none" },

@@ -95,12 +95,13 @@ export function isCoursesAnswer(value: unknown): value is CoursesAnswer {
   return typeof value === "object" && value !== null && Array.isArray((value as { arms?: unknown }).arms);
 }
 
-/** One place of a sweep: its typical rate in tps, with the ends of its 95 % interval. */
+/** One place of a sweep: its typical rate in tps, with the ends of its 95 % interval. limit: "clients", "throttle" or "". */
 export interface PointAnswer {
   readonly x: number;
   readonly tps: number;
   readonly low: number | null;
   readonly high: number | null;
+  readonly limit: string;
 }
 
 export interface DoublingAnswer {

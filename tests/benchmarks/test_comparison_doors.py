@@ -318,3 +318,18 @@ def test_a_sweep_names_its_best_place(cluster: Cluster, api_client: Client) -> N
     assert [point["x"] for point in curve["points"]] == [1, 2, 4, 8]
     assert (curve["best_x"], curve["rivals"], curve["is_bracketed"]) == (4, [], True)
     assert curve["sentence"].startswith("The rate is highest at clients = 4 (1,6")
+
+
+def test_a_sweep_marks_where_the_throttle_was_measured(cluster: Cluster, api_client: Client) -> None:
+    operator = api_client("operator")
+    arms = [{**DIRECT, "parameters": {"throttle_per_s": rate}} for rate in (100, 200, 400)]
+    given = wanted(*arms, over="parameters.throttle_per_s")
+    pk = operator.post(COMPARISONS, given, format="json").json()["id"]
+    finish_all(pk, [100, 200, 250])
+    bound = {"check": "throttle_bound", "ok": False, "sentence": "This is the throttle."}
+    BenchmarkRun.objects.filter(places__arm__in=[0, 1]).update(findings=[bound])
+
+    curve = operator.get(f"{COMPARISONS}{pk}/").json()["sweep"]
+
+    assert [point["limit"] for point in curve["points"]] == ["throttle", "throttle", ""]
+    assert "At throttle_per_s = 100, 200 the throttle was measured" in curve["sentence"]

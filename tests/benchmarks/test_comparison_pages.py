@@ -111,6 +111,7 @@ def test_a_sweep_says_where_it_is_best(cluster: Cluster, api_client: Script, cli
 
     assert "The rate is highest at clients = 4" in text
     assert "The optimum is not bracketed: it lies at an edge of what was measured." in text
+    assert "clients are the limit</span>" in text
 
 
 def test_its_runs_are_there_as_files(cluster: Cluster, api_client: Script, client_for: Browsers) -> None:

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from apps.benchmarks.domain import intervals
+from apps.benchmarks.domain import intervals, sweep_limits
 from apps.benchmarks.domain.arms import TPS, Compared, Measured
 from apps.benchmarks.domain.comparison import compare
 from apps.benchmarks.domain.comparison_words import figure, signed
+from apps.benchmarks.domain.sweep_limits import Load
 from apps.benchmarks.domain.verdicts import Verdict
 
 
 @dataclass(frozen=True)
 class Point:
-    """One arm on the curve. x: what varies; tps: its typical run, with the 95 % interval where several ran."""
+    """One arm on the curve. x: what varies; tps: its typical run, with the 95 % interval where several ran.
+
+    limit: what else than the servers limits it there: clients or throttle; "" for nothing else.
+    """
 
     x: float
     tps: float
     low: float | None
     high: float | None
+    limit: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,9 +55,14 @@ class Sweep:
 
 
 def sweep(
-    xs: Sequence[float], arms: Sequence[Sequence[Measured]], compared: Sequence[Compared], *, over: str
+    xs: Sequence[float],
+    arms: Sequence[Sequence[Measured]],
+    compared: Sequence[Compared],
+    *,
+    over: str,
+    loads: Sequence[Load] = (),
 ) -> Sweep | None:
-    """None while fewer than three places have a figure. Blocks were measured side by side."""
+    """None while fewer than three places have a figure. Blocks were measured side by side. loads: one an arm."""
     order = sorted((x, position) for position, x in enumerate(xs) if TPS.key in compared[position].spreads)
     if len(order) < 3:
         return None
@@ -68,6 +78,12 @@ def sweep(
     is_bracketed = not edges & {best.x, *rivals}
     doubling = _doubling([(x, _by_block(arms[position])) for x, position in order])
     words = _sentence(best, rivals, over=over, is_bracketed=is_bracketed, edges=edges, doubling=doubling)
+    if loads:
+        found = sweep_limits.limits(
+            [loads[position] for _, position in order], [point.tps for point in points], over=over
+        )
+        points = [replace(point, limit=limit) for point, limit in zip(points, found, strict=True)]
+        words = f"{words} {sweep_limits.sentence(places, found, over=over)}".strip()
     return Sweep(tuple(points), best.x, rivals, is_bracketed, doubling, words)
 
 

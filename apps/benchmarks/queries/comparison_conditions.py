@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from apps.benchmarks.domain import replication_words
+from apps.benchmarks.domain.comparison_plan import Arm
 from apps.benchmarks.domain.replication_words import Waits
 from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.sweep_limits import Load
+from apps.benchmarks.domain.workloads import RECONNECT, THROTTLE, WORKLOADS
 from apps.benchmarks.models import BenchmarkRun
+
+if TYPE_CHECKING:  # scipy takes half a second, which no other request should pay for
+    from apps.benchmarks.domain.arms import Spread
 
 
 def modes(runs: Sequence[BenchmarkRun]) -> list[str]:
@@ -21,6 +28,22 @@ def waits(runs: Sequence[BenchmarkRun]) -> Waits:
     return Waits(
         _only([replication_words.mode_of(each) for each in found]),
         _only([replication_words.level_of(each) for each in found]),
+    )
+
+
+def load(arm: Arm, runs: Sequence[BenchmarkRun], spreads: Mapping[str, Spread]) -> Load:
+    """What a place of a sweep was loaded with."""
+    parameters, workload = arm["parameters"], WORKLOADS.get(arm["workload"])
+    is_free = not parameters.get(THROTTLE.name) and not parameters.get(RECONNECT.name)
+    mean = spreads.get("mean_ms")
+    at_throttle = sum(
+        any(one["check"] == "throttle_bound" and not one["ok"] for one in run.findings) for run in runs
+    )  # fmt: skip
+    return Load(
+        clients=arm["clients"],
+        mean_ms=None if mean is None else mean.middle,
+        is_closed_loop=is_free and workload is not None and workload.is_closed_loop,
+        is_at_throttle=at_throttle * 2 > len(runs),
     )
 
 

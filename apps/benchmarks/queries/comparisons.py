@@ -120,10 +120,13 @@ class ArmAnswer(TypedDict):
 
 
 class PointAnswer(TypedDict):
+    """limit: what else than the servers limits it there: clients or throttle; "" for nothing else."""
+
     x: float
     tps: float
     low: float | None
     high: float | None
+    limit: str
 
 
 class DoublingAnswer(TypedDict):
@@ -226,11 +229,15 @@ def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: 
     )  # fmt: skip
     labels = [arm["label"] for arm in arms]
     xs = [arm["x"] for arm in arms]
+    counted = [[one.run for one in members if one.arm == position and _counts(one)] for position in range(len(arms))]
     curve = None
     if comparison.over and all(x is not None for x in xs):
-        curve = sweep([x or 0.0 for x in xs], measured, compared, over=comparison.over)
+        loads = [
+            comparison_conditions.load(arm, runs, found.spreads)
+            for arm, runs, found in zip(arms, counted, compared, strict=True)
+        ]
+        curve = sweep([x or 0.0 for x in xs], measured, compared, over=comparison.over, loads=loads)
     left = [one.run for one in members if one.run.state in BenchmarkRun.ACTIVE]
-    counted = [[one.run for one in members if one.arm == position and _counts(one)] for position in range(len(arms))]
     answers: list[ArmAnswer] = []
     for position, (arm, found) in enumerate(zip(arms, compared, strict=True)):
         rate = found.against.get(TPS.key)

@@ -6,6 +6,7 @@ import pytest
 
 from apps.benchmarks.domain.arms import Measured, side_by_side
 from apps.benchmarks.domain.sweep import Sweep, sweep
+from apps.benchmarks.domain.sweep_limits import Load
 
 WOBBLE = (0.995, 1.004, 0.998, 1.002, 1.006, 0.993)
 
@@ -64,6 +65,20 @@ def test_places_come_by_their_number_whatever_their_order() -> None:
 
     assert [point.x for point in found.points] == [1, 2, 4, 8]
     assert found.best_x == 4
+
+
+def test_what_limits_each_place_is_told_by_its_number() -> None:
+    xs, rates = [16, 1, 4], [2000.0, 1000.0, 1990.0]
+    arms = [[Measured(block, {"tps": rate + block}, {}) for block in (1, 2, 3)] for rate in rates]
+    compared = side_by_side(arms, baseline=0, are_blocks=True, margin_percent=5.0, run_s=None)
+    # One client gets 1000 a second at 1 ms; four could get 4000.
+    loads = [Load(16, 8.0, True, False), Load(1, 1.0, True, False), Load(4, 2.0, True, False)]
+
+    found = sweep(xs, arms, compared, over="clients", loads=loads)
+
+    assert found is not None
+    assert [(point.x, point.limit) for point in found.points] == [(1, "clients"), (4, ""), (16, "")]
+    assert "At clients = 1 the clients are the limit" in found.sentence
 
 
 def test_two_places_make_no_curve() -> None:

@@ -1,0 +1,65 @@
+"""Where on a sweep something else than the servers is the limit: the clients, by Little's law, or the throttle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.benchmarks.domain.comparison_plan import CLIENTS
+
+BY_CLIENTS, BY_THROTTLE = "clients", "throttle"
+# Of what so many clients get out of servers that answer as fast as at the fastest place.
+NEARLY_ALL = 0.9
+
+
+@dataclass(frozen=True)
+class Load:
+    """Of one place. mean_ms: of its typical run; None where it is not told.
+
+    is_closed_loop: whether each client begins anew as soon as it is done. is_at_throttle: whether its runs found that
+    the throttle was measured.
+    """
+
+    clients: int
+    mean_ms: float | None
+    is_closed_loop: bool
+    is_at_throttle: bool
+
+
+def limits(loads: Sequence[Load], rates: Sequence[float], *, over: str) -> list[str]:
+    """What limits the rate of each place: BY_CLIENTS, BY_THROTTLE, or "" for the servers.
+
+    Only a sweep over clients tells where they are: N clients get no more than N / latency, and as long as latency is
+    that of the fastest place, each client more brings as much as the ones before.
+    """
+    known = [load.mean_ms for load in loads if load.is_closed_loop and load.mean_ms]
+    fastest_ms = min(known, default=None) if over == CLIENTS else None
+    return [_limit(load, rate, fastest_ms) for load, rate in zip(loads, rates, strict=True)]
+
+
+def _limit(load: Load, rate: float, fastest_ms: float | None) -> str:
+    if load.is_at_throttle:
+        return BY_THROTTLE
+    if fastest_ms is None or not load.is_closed_loop:
+        return ""
+    return BY_CLIENTS if rate >= NEARLY_ALL * load.clients * 1000 / fastest_ms else ""
+
+
+def sentence(places: Sequence[float], found: Sequence[str], *, over: str) -> str:
+    """places: in order. "" where the servers are the limit everywhere."""
+    name = over.rpartition(".")[2]
+    said = []
+    if throttled := [place for place, limit in zip(places, found, strict=True) if limit == BY_THROTTLE]:
+        where = "Everywhere" if len(throttled) == len(places) else f"At {name} = {_listed(throttled)}"
+        said.append(f"{where} the throttle was measured, and not what the servers can do.")
+    if bound := [place for place, limit in zip(places, found, strict=True) if limit == BY_CLIENTS]:
+        more = "" if len(bound) < len(places) else " Everywhere it is so: more clients would bring more."
+        said.append(
+            f"At {name} = {_listed(bound)} the clients are the limit: the rate is clients / latency at the lowest "
+            f"latency measured (Little's law).{more}"
+        )
+    return " ".join(said)
+
+
+def _listed(places: Sequence[float]) -> str:
+    return ", ".join(f"{place:g}" for place in places)
