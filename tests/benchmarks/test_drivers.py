@@ -107,6 +107,21 @@ def test_a_report_of_pgbench_is_told_in_the_shape_of_all_drivers(tmp_path: Path)
     assert part.latencies.buckets() == counted([1000, 3000]).buckets()
 
 
+def test_prepared_statements_that_sessions_shared_are_a_finding(tmp_path: Path) -> None:
+    printed = (CAPTURED / "pgbench_t200.txt").read_text()
+    shared = (CAPTURED.with_name("pgbouncer-1.18") / "prepared_again.err").read_text().splitlines()[0]
+
+    plain, found = (
+        Pgbench().report(wished(protocol="prepared"), "bouncer-1", text, tmp_path).report
+        for text in (printed, f"{shared}\n{shared}\n{printed}")
+    )
+
+    assert "findings" not in plain.own
+    [finding] = found.own["findings"]
+    assert (finding["check"], finding["ok"]) == ("shared_statements", False)
+    assert finding["sentence"].startswith("bouncer-1 hands sessions from one server connection to another: 2 of their")
+
+
 def test_figures_of_a_pgbench_that_some_clients_left_are_kept_with_the_reason() -> None:
     driver = Pgbench()
     killed = "".join((CAPTURED / f"pgbench_pgpool_killed.{stream}").read_text() for stream in ("out", "err"))

@@ -1,10 +1,12 @@
 """Own scripts as pgbench is given them, as it reads them, and what it reports of each."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from apps.benchmarks.domain.endpoints import Endpoint, topology
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.domain.topologies import Server, Topology
 from apps.benchmarks.domain.workloads import WORKLOADS
@@ -46,6 +48,16 @@ def test_sessions_of_scripts_that_do_not_write_are_read_only(tmp_path: Path) -> 
 
     assert environments[0]["PGOPTIONS"] == "-c default_transaction_read_only=on"
     assert "PGOPTIONS" not in environments[1]
+
+
+@pytest.mark.parametrize(("kind", "told"), [("pooler", False), ("router", False), ("balancer", True)])
+def test_only_what_passes_bytes_on_is_told_options_of_a_session(tmp_path: Path, kind: str, told: bool) -> None:
+    through = topology(Endpoint("bouncer-1", "127.0.0.1", 6432, kind, takes_writes=True))
+    wish = replace(wished(("a", "SELECT 1;", 1), writes=False), topology=through)
+
+    [command] = PgbenchScripts().load("pgbench", wish, ACCOUNT, duration_s=10, folder=tmp_path, is_measured=True)
+
+    assert ("PGOPTIONS" in command.environment) is told
 
 
 @pytest.mark.parametrize(

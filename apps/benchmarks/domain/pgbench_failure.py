@@ -22,6 +22,7 @@ class Cause(StrEnum):
     OPTIONS = "options"
     FILE = "file"
     NOT_PREPARED = "not_prepared"
+    PREPARED = "prepared"
     RELATION = "relation"
     DATABASE = "database"
     CREDENTIALS = "credentials"
@@ -48,7 +49,7 @@ OF_THE_SERVER = frozenset(
     {
         Cause.DATABASE, Cause.CREDENTIALS, Cause.PRIVILEGE, Cause.TOO_MANY_CLIENTS, Cause.NOT_ACCEPTING, Cause.REFUSED,
         Cause.NAME, Cause.UNREACHABLE, Cause.READ_ONLY, Cause.RECOVERY_CONFLICT, Cause.DISK_FULL, Cause.TIMEOUT,
-        Cause.CLOSED,
+        Cause.CLOSED, Cause.PREPARED,
     }
 )  # fmt: skip
 
@@ -90,6 +91,14 @@ _PREPARE = (
 )
 _AT_LINE = "Line {line} of script {script} cannot be read: {what}."
 _MEND_SCRIPT = "Mend that line. Nothing was run."
+
+_SHARED = (
+    "The target hands the sessions of clients from one server connection to another, where others prepared theirs."
+)
+_MEND_SHARED = (
+    "Let statements be sent without preparing them (the protocol simple or extended), or let the target keep sessions "
+    "together (PgBouncer: pool_mode = session; from 1.21 on also max_prepared_statements)."
+)
 
 # The first that any line matches counts: what pgbench says itself, then what servers say, then what follows from that.
 _SIGNS = (
@@ -139,9 +148,18 @@ _SIGNS = (
         Cause.NOT_PREPARED, "The tables of pgbench are not in this database.", _PREPARE,
     ),
     _sign(
+        r"prepared statement \".*\" (?:does not exist|requires \d)",
+        Cause.PREPARED, _SHARED, _MEND_SHARED,
+    ),
+    _sign(
         r"(?P<kind>relation|column|function|schema) (?P<name>\S+?)(?:\(.*\))? does not exist",
         Cause.RELATION, "The script uses the {kind} {name}, which is not in this database.",
         "Create it before the run, or choose the database that has it.",
+    ),
+    _sign(
+        r"no such database: (?P<name>\S+)",
+        Cause.DATABASE, "The target knows no database {name}.",
+        "Name it in its configuration (PgBouncer: [databases]), or name another one.",
     ),
     _sign(
         r"database \"(?P<name>[^\"]*)\" does not exist",
@@ -152,16 +170,19 @@ _SIGNS = (
         r"role \"[^\"]*\" does not exist|password authentication failed|no password supplied|no pg_hba.conf entry"
         r"|authentication failed|is not permitted to log in",
         Cause.CREDENTIALS, "The server does not let this role in.",
-        "Check role and password, pg_hba.conf of the backends, and pool_passwd and pool_hba.conf where it is a pgpool.",
+        "Check role and password, pg_hba.conf of the backends, and pool_passwd and pool_hba.conf where it is a pgpool, "
+        "auth_file where it is a PgBouncer.",
     ),
     _sign(
         r"permission denied for (?P<what>\w+ \S+)",
         Cause.PRIVILEGE, "The role may not use {what}.", "GRANT it to the role of the benchmark.",
     ),
     _sign(
-        r"too many clients already|remaining connection slots are reserved|too many connections for",
+        r"too many clients already|remaining connection slots are reserved|too many connections for"
+        r"|no more connections allowed",
         Cause.TOO_MANY_CLIENTS, "The server has no free place for so many clients.",
-        "Ask for fewer clients, or raise max_connections of PostgreSQL or num_init_children of Pgpool-II.",
+        "Ask for fewer clients, or raise max_connections of PostgreSQL, num_init_children of Pgpool-II or "
+        "max_client_conn of PgBouncer.",
     ),
     _sign(
         r"the database system is (?P<state>starting up|shutting down|in recovery mode|not yet accepting connections)",
@@ -175,6 +196,12 @@ _SIGNS = (
     _sign(
         r"could not translate host name \"(?P<name>[^\"]*)\"",
         Cause.NAME, "The host name {name} is not known to this worker.", "Check the name, or use the address.",
+    ),
+    _sign(
+        r"query_wait_timeout|client_login_timeout|server login (?:has been failing|failed)",
+        Cause.UNREACHABLE, "The pooler had no connection to a server for these clients in time.",
+        "See that the server behind it runs and lets the pooler in, and that its pool is large enough "
+        "(PgBouncer: default_pool_size).",
     ),
     _sign(
         r"timeout expired|Connection timed out|No route to host|Network is unreachable",
@@ -216,6 +243,7 @@ _SIGNS = (
         Cause.CLOSED, "The server closed connections during the run.",
         "Look into its log at that time: it ended, failed over, or was told to end sessions.",
     ),
+    _sign(r"prepared statement \".*\" already exists", Cause.PREPARED, _SHARED, _MEND_SHARED),
     _sign(
         r"Run was aborted|client \d+ (?:script \d+ )?aborted",
         Cause.ABORTED, "Clients gave up during the run.", "The first error that pgbench printed tells why.",
@@ -223,6 +251,7 @@ _SIGNS = (
 )  # fmt: skip
 
 _ABORTED = re.compile(r"client (\d{1,9}) (?:script \d+ )?aborted in command")
+_PREPARED_TWICE = re.compile(r"prepared statement \"[^\"\n]*\" already exists")
 _COMPLAINT = re.compile(r"^pgbench: |ERROR:|FATAL:|PANIC:")
 
 
@@ -255,6 +284,11 @@ def parse_failure(stderr: str, *, exit_status: int | None = None) -> Failure:
     return Failure(
         Cause.OTHER, reason, "Read what it printed, line by line.", printed[:EXCERPT_CHARACTERS], partial, aborted
     )
+
+
+def shared_statements(stderr: str) -> int:
+    """How often a session found its prepared statement there already: its server connection had been another's."""
+    return len(_PREPARED_TWICE.findall(stderr))
 
 
 def _failure(sign: _Sign, match: re.Match[str], line: str, *, partial: bool, aborted: int) -> Failure:

@@ -72,6 +72,15 @@ def of_given_up(server: str, reason: str) -> RunFinding:
     return {"check": "clients_gave_up", "ok": False, "sentence": sentence}
 
 
+def of_shared_statements(server: str, count: int) -> RunFinding:
+    """count: as pgbench_failure.shared_statements tells it."""
+    sentence = (
+        f"{server} hands sessions from one server connection to another: {count:,} of their prepared statements were "
+        "there already, of others. What was measured is no fair figure of prepared statements."
+    )
+    return {"check": "shared_statements", "ok": False, "sentence": sentence}
+
+
 def _told_by_drivers(result: RunResult) -> list[RunFinding]:
     """What a driver has found itself stands among its own figures."""
     told = [own.get("findings") for own in result["own"].values()]

@@ -9,12 +9,12 @@ from pathlib import Path
 from apps.benchmarks.domain import pgbench_log, topologies
 from apps.benchmarks.domain.latency_histogram import LatencyHistogram
 from apps.benchmarks.domain.load_report import LoadReport, LoadSecond, StatementReport
-from apps.benchmarks.domain.pgbench_failure import Cause, parse_failure
+from apps.benchmarks.domain.pgbench_failure import Cause, parse_failure, shared_statements
 from apps.benchmarks.domain.pgbench_output import parse_result
 from apps.benchmarks.domain.pgbench_progress import parse_progress
 from apps.benchmarks.domain.pgbench_result import PgbenchResult
 from apps.benchmarks.domain.printed import UnreadableOutputError
-from apps.benchmarks.domain.run_findings import RunFinding
+from apps.benchmarks.domain.run_findings import RunFinding, of_shared_statements
 from apps.benchmarks.domain.run_result import Part
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
@@ -108,7 +108,7 @@ class Pgbench:
 
     def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
         logged = together(logged_by_script(folder, throttled=wish.throttle_per_s is not None))
-        return Part(server, load_report(parse_result(output)), logged)
+        return Part(server, load_report(parse_result(output), server=server, output=output), logged)
 
     def gave_up(self, output: str, exit_code: int) -> str:
         if exit_code != _SOME_GAVE_UP:
@@ -152,8 +152,9 @@ def _pace(wish: Wish, clients: int) -> list[str]:
     return words
 
 
-def _own(found: PgbenchResult) -> dict[str, object]:
+def _own(found: PgbenchResult, findings: list[RunFinding]) -> dict[str, object]:
     figures = {
+        "findings": findings or None,
         "average_connection_ms": found.average_connection_ms,
         "schedule_lag_ms": found.schedule_lag_ms,
         "schedule_lag_max_ms": found.schedule_lag_max_ms,
@@ -167,7 +168,9 @@ def sampling_rate(wish: Wish, duration_s: int) -> float:
     return min(1.0, round(MOST_LOGGED / (duration_s * tps), 2) or 0.01)
 
 
-def load_report(found: PgbenchResult) -> LoadReport:
+def load_report(found: PgbenchResult, *, server: str, output: str) -> LoadReport:
+    shared = shared_statements(output)
+    findings = [of_shared_statements(server, shared)] if shared else []
     return LoadReport(
         tps=found.tps,
         transactions=found.transactions,
@@ -176,7 +179,7 @@ def load_report(found: PgbenchResult) -> LoadReport:
         latency_stddev_ms=found.latency_stddev_ms,
         connect_ms=found.initial_connection_ms,
         statements=tuple(StatementReport(one.text, one.latency_ms) for one in found.statements),
-        own=_own(found),
+        own=_own(found, findings),
         is_partial=found.partial,
     )
 

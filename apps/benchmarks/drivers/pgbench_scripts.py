@@ -62,7 +62,7 @@ class PgbenchScripts(Pgbench):
 
     def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
         found, scripts = parse_result(output), _scripts(wish)
-        whole = load_report(found)
+        whole = load_report(found, server=server, output=output)
         logged = logged_by_script(folder, throttled=wish.throttle_per_s is not None)
         return Part(
             server,

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.benchmarks.domain.pgbench_failure import Cause, parse_failure
+from apps.benchmarks.domain.pgbench_failure import Cause, parse_failure, shared_statements
 
 CAPTURED = Path(__file__).parents[2] / "captured" / "pgbench-15"
 
 
-def captured(name: str) -> tuple[str, int | None]:
+def captured(name: str, folder: Path = CAPTURED) -> tuple[str, int | None]:
     """What was printed to standard error, and the status that the shell noted below it."""
-    text = (CAPTURED / name).read_text()
+    text = (folder / name).read_text()
     status = re.search(r"^\[?exit=(\d+)\]?$", text, re.MULTILINE)
     return re.sub(r"^\[?exit=\d+\]?$\n?", "", text, flags=re.MULTILINE), int(status[1]) if status else None
 
@@ -38,6 +38,37 @@ def test_captured_failures_have_a_cause_and_a_fix(name: str, cause: Cause, parti
     assert (failure.cause, failure.partial, failure.aborted_clients) == (cause, partial, aborted)
     assert failure.reason
     assert failure.fix
+
+
+@pytest.mark.parametrize(
+    ("name", "cause", "fix"),
+    [
+        ("prepared_select.err", Cause.PREPARED, "max_prepared_statements"),
+        ("prepared_tpcb.err", Cause.PREPARED, "pool_mode = session"),
+        ("prepared_again.err", Cause.PREPARED, "simple or extended"),
+        ("options.err", Cause.OPTIONS, "ignore_startup_parameters"),
+        ("max_client_conn.err", Cause.TOO_MANY_CLIENTS, "max_client_conn"),
+        ("no_database.err", Cause.DATABASE, "[databases]"),
+        ("wrong_password.err", Cause.CREDENTIALS, "auth_file"),
+        ("no_server.err", Cause.UNREACHABLE, "lets the pooler in"),
+        ("query_wait_timeout.err", Cause.UNREACHABLE, "default_pool_size"),
+    ],
+)
+def test_what_a_pgbouncer_says_is_told_with_what_mends_it(name: str, cause: Cause, fix: str) -> None:
+    stderr, status = captured(name, CAPTURED.with_name("pgbouncer-1.18"))
+
+    failure = parse_failure(stderr, exit_status=status)
+
+    assert failure.cause == cause
+    assert fix in failure.fix
+
+
+def test_statements_that_another_session_had_prepared_are_counted() -> None:
+    folder = CAPTURED.with_name("pgbouncer-1.18")
+
+    counts = [shared_statements(captured(name, folder)[0]) for name in ("prepared_again.err", "options.err")]
+
+    assert counts == [4, 0]
 
 
 def test_what_is_missing_is_named() -> None:

@@ -78,7 +78,7 @@ class Tpcc(Pgbench):
 
     def report(self, wish: Wish, server: str, output: str, folder: Path) -> Part:
         found = parse_result(output)
-        whole = load_report(found)
+        whole = load_report(found, server=server, output=output)
         logged = logged_by_script(folder, throttled=wish.throttle_per_s is not None)
         named = [(kind.name, kind.weight) for kind in tpcc.KINDS]
         # Each is one statement, so its latency is that of its transaction; the rest is pgbench drawing numbers.
