@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from deploy.demo.programs import CLONE
+from deploy.lab.bouncer import MOST_CLIENTS
+from deploy.lab.bouncer import NAME as BOUNCER
 
 ORGANISATION, CLUSTER, EMAIL = "demo", "orders", "demo@lifeguard.example"
 # The command that restarts a pgpool of the lab.
@@ -138,3 +140,24 @@ def register_lab(url: str, *, token: str, lab: Mapping[str, Any]) -> None:
     created = ask(api, token=token, body=cluster_description(lab, restart=RESTART))
     if created.status != 201:
         raise Refused(f"the lab could not be registered: {created.status} {created.content}")
+
+
+def allow_benchmarks(url: str, *, token: str, app: Mapping[str, str]) -> None:
+    """As the lab's applications sign in. Whoever has said anything else since then is left alone."""
+    address = f"{url}/api/v1/clusters/{CLUSTER}/benchmarks/"
+    known = ask(address, token=token)
+    if known.status == 200 and known.content["access"] is None:
+        known = ask(address, token=token, body={"is_on": True, **app}, method="PUT")
+    if known.status != 200:
+        raise Refused(f"benchmarks could not be allowed on the lab: {known.status} {known.content}")
+
+
+def register_bouncer(url: str, *, token: str, port: int) -> None:
+    """The PgBouncer before the primary, as an endpoint that benchmarks can go through; its port may have changed."""
+    address = f"{url}/api/v1/clusters/{CLUSTER}/endpoints/"
+    facts = {"host": "127.0.0.1", "port": port, "kind": "pooler", "most_sessions": MOST_CLIENTS}
+    answer = ask(f"{address}{BOUNCER}/", token=token, body=facts, method="PATCH")
+    if answer.status == 404:
+        answer = ask(address, token=token, body={"name": BOUNCER, **facts})
+    if answer.status not in {200, 201}:
+        raise Refused(f"the PgBouncer of the lab could not be registered: {answer.status} {answer.content}")

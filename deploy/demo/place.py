@@ -63,6 +63,11 @@ class Place:
         return self.directory / "environment.sh"
 
     @property
+    def bouncer(self) -> Path:
+        """Of the PgBouncer before the lab's primary."""
+        return self.directory / "pgbouncer"
+
+    @property
     def keeper(self) -> Path:
         """Which process keeps the programs alive."""
         return self.directory / "keeper.json"
@@ -79,6 +84,7 @@ class Settings:
     postgres_port: int
     redis_port: int
     api_token: str = ""
+    bouncer_port: int = 0
 
 
 def write_privately(path: Path, text: str) -> None:
@@ -126,9 +132,11 @@ def choose(place: Place, *, environ: Mapping[str, str] = os.environ) -> Settings
     if wanted is not None and not machine.is_port_free(wanted):
         raise PortTaken(wanted)
     ports: list[int] = []
-    for port in (wanted or settings.web_port, settings.postgres_port, settings.redis_port):
+    known = (wanted or settings.web_port, settings.postgres_port, settings.redis_port, settings.bouncer_port)
+    for port in known:
         is_kept = port and port not in ports and machine.is_port_free(port)
         ports.append(port if is_kept else machine.free_port(taken=ports))
-    settings = replace(settings, web_port=ports[0], postgres_port=ports[1], redis_port=ports[2])
+    web, postgres, redis, bouncer = ports
+    settings = replace(settings, web_port=web, postgres_port=postgres, redis_port=redis, bouncer_port=bouncer)
     save(place, settings)
     return settings

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from deploy.demo.place import DEFAULT_ROOT, Place
+from deploy.demo.place import DEFAULT_ROOT, MARK, Place
 
 CLONE = DEFAULT_ROOT.parent
 WAITS_FOR_SETTINGS = 'until [ -e "$0" ]; do sleep 0.1; done; . "$0"; exec "$@"'
@@ -52,6 +52,11 @@ def programs(place: Place, *, postgres: Sequence[str], redis: Sequence[str], web
         Program("beat", beat, order=400),
         Program("load", load, order=500),
     ]
+
+
+def bouncer(place: Place, command: Sequence[str]) -> Program:
+    """It waits for the lab, and gets none of Lifeguard's settings: it runs as the account of the lab's servers."""
+    return Program("pgbouncer", ["env", "-i", f"{MARK}={place.directory}", *command], order=600)
 
 
 def supervisor_text(value: str) -> str:

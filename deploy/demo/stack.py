@@ -13,9 +13,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from deploy import machine
 from deploy.demo import dashboard, keeping, place, programs
 from deploy.demo.place import Place, Settings
-from deploy.lab import Lab
+from deploy.lab import Lab, bouncer
+from deploy.lab.bouncer import Bouncer
 from deploy.own_servers import OwnPostgres, OwnRedis
 
 PGPOOL_COUNT = 3
@@ -67,6 +69,13 @@ def lab_of(where: Place, *, environ: Mapping[str, str] = os.environ) -> Lab:
 def own_servers(where: Place, settings: Settings) -> tuple[OwnPostgres, OwnRedis]:
     postgres = OwnPostgres(where.directory / "postgres", settings.postgres_port, settings.postgres_password, True)
     return postgres, OwnRedis(where.directory / "redis", settings.redis_port, settings.redis_password)
+
+
+def bouncer_of(where: Place, settings: Settings) -> Bouncer | None:
+    """Before the primary, for comparisons with it; none where it is not installed, and none beside many pgpools."""
+    if PGPOOLS_WANTED in os.environ or not (settings.bouncer_port and bouncer.is_installed()):
+        return None
+    return Bouncer(where.bouncer, settings.bouncer_port)
 
 
 def web_address(settings: Settings) -> str:
@@ -148,6 +157,8 @@ def start_all(where: Place) -> Settings:
             keeper = keeping.keeper_of(where.directory)
             if keeper is not None:
                 lab.belongs_to(keeper.pid)
+    if (pooler := bouncer_of(where, settings)) is not None:
+        pooler.prepare(lab.backends.primary, lab.addresses["app"])
     environment = lifeguard_environment(where, settings, lab.addresses)
     with told("tables of Lifeguard"):
         full = {**os.environ, **environment}
@@ -165,6 +176,8 @@ def start_keeper(where: Place, settings: Settings) -> None:
     wanted = programs.programs(where, postgres=postgres.command(), redis=redis.command(), web_port=settings.web_port)
     if PGPOOLS_WANTED in os.environ:
         wanted = [each for each in wanted if each.name != "load"]
+    if (pooler := bouncer_of(where, settings)) is not None:
+        wanted.append(programs.bouncer(where, pooler.command()))
     keeping.start(where, programs.supervisor_configuration(where, wanted, is_root=os.geteuid() == 0))
 
 
@@ -178,6 +191,9 @@ def announce(where: Place, settings: Settings) -> dict[str, Any]:
         place.save(where, settings)
     with told("the cluster, registered as the form does it"):
         dashboard.register_lab(url, token=settings.api_token, lab=lab)
+        dashboard.allow_benchmarks(url, token=settings.api_token, app=lab["app"])
+    if bouncer_of(where, settings) is not None:
+        dashboard.register_bouncer(url, token=settings.api_token, port=settings.bouncer_port)
     announcement = {
         "url": url,
         "email": dashboard.EMAIL,
@@ -217,5 +233,6 @@ def reset(where: Place) -> None:
             stop_everything(where)
             lab_of(where).forget()
             OwnPostgres(where.directory / "postgres", 0, "", is_durable=True).forget()
+            machine.remove_server_directory(where.bouncer)
             shutil.rmtree(where.directory)
         where.announcement.unlink(missing_ok=True)

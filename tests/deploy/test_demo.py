@@ -6,6 +6,7 @@ import shlex
 import signal
 import socket
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,7 @@ def test_secrets_and_ports_are_chosen_once(where: Place) -> None:
     first = place.choose(where, environ={})
 
     assert place.choose(where, environ={}) == first
-    assert len({first.web_port, first.postgres_port, first.redis_port}) == 3
+    assert len({first.web_port, first.postgres_port, first.redis_port, first.bouncer_port}) == 4
 
 
 def test_two_demos_have_different_secrets(tmp_path: Path) -> None:
@@ -162,6 +163,22 @@ def test_the_last_to_stop_are_the_servers_that_all_others_need(where: Place) -> 
     wanted = programs.programs(where, postgres=["postgres"], redis=["redis"], web_port=20001)
 
     assert [program.name for program in sorted(wanted, key=lambda program: program.order)][:2] == ["postgres", "redis"]
+
+
+def test_a_pgbouncer_is_told_nothing_of_lifeguards_settings(where: Place) -> None:
+    pooler = stack.bouncer_of(where, place.choose(where, environ={}))
+
+    assert pooler is not None
+    program = programs.bouncer(where, pooler.command())
+    assert program.command[:3] == ["env", "-i", f"{place.MARK}={where.directory}"]
+    assert program.command[-1] == str(pooler.configuration)
+    assert program.needs_settings
+
+
+def test_a_demo_of_before_there_was_a_pgbouncer_goes_on_without(where: Place) -> None:
+    settings = place.choose(where, environ={})
+
+    assert stack.bouncer_of(where, replace(settings, bouncer_port=0)) is None
 
 
 def test_local_delivery_is_allowed_for_the_demos_organisation_beside_each_file_only(where: Place) -> None:

@@ -1,0 +1,176 @@
+"""Runs through a real PgBouncer before the lab's primary, and through a real HAProxy before its pgpools."""
+
+import contextlib
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.benchmarks.control import comparison_rows
+from apps.benchmarks.models import BenchmarkEndpoint, BenchmarkRun
+from deploy import machine
+from deploy.lab import Lab
+from deploy.lab.bouncer import Bouncer
+from tests.clusters.callers_at_doors import script
+from tests.lab.test_benchmarks_for_real import COMPARISONS, asked, carried_out, loadable
+
+__all__ = ["loadable"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ENDPOINTS = "/api/v1/clusters/orders/endpoints/"
+READING = {
+    "name": "look",
+    "sql": "\\set aid random(1, 100000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;",
+}
+WRITING = {"name": "pay", "sql": "UPDATE pgbench_branches SET bbalance = bbalance + 1;"}
+
+
+@pytest.fixture
+def bouncer(loadable: Lab, tmp_path: Path) -> Bouncer:
+    return Bouncer(tmp_path / "pgbouncer", machine.free_port())
+
+
+@pytest.fixture
+def serving(loadable: Lab, bouncer: Bouncer) -> Callable[..., contextlib.AbstractContextManager[None]]:
+    """serving(pool_mode="session") is a PgBouncer before the primary, for as long as it is held."""
+
+    def serve(**settings: object) -> contextlib.AbstractContextManager[None]:
+        bouncer.prepare(loadable.backends.primary, loadable.addresses["app"], **settings)
+        return bouncer.serving()
+
+    return serve
+
+
+def registered(port: int, **changes: Any) -> None:
+    facts = {"name": "bouncer-1", "host": "127.0.0.1", "port": port, "kind": "pooler", **changes}
+    answer = script("admin").post(ENDPOINTS, facts, format="json")
+    assert answer.status_code == 201, answer.content
+
+
+def test_a_run_through_a_pgbouncer_beside_the_primary_itself(
+    loadable: Lab, bouncer: Bouncer, serving: Callable[..., contextlib.AbstractContextManager[None]]
+) -> None:
+    registered(bouncer.port, most_sessions=50)
+    operator = script("operator")
+
+    with serving():
+        tried = operator.post(f"{ENDPOINTS}bouncer-1/try/").json()
+        run = carried_out(asked(operator, topology="endpoint:bouncer-1", workload="pgbench-tpcb-like", clients=2))
+        wish = {"workload": "pgbench-select-only", "clients": 2, "duration_s": 1, "parameters": {"scale": 1}}
+        answer = operator.post(
+            COMPARISONS,
+            {
+                "cluster": "orders", "common": wish, "repetitions": 2,
+                "arms": [{"topology": "primary"}, {"topology": "endpoint:bouncer-1"}],
+            },
+            format="json",
+        )  # fmt: skip
+        pk = answer.json()["id"]
+        for each in BenchmarkRun.objects.filter(places__comparison_id=pk).order_by("pk"):
+            carried_out(each)
+        comparison_rows.advance(pk, now=timezone.now())
+    stopped = carried_out(asked(operator, topology="endpoint:bouncer-1"))
+
+    assert (tried["is_open"], tried["is_in_recovery"], tried["refusal"]) == (True, False, "")
+    assert tried["server_version"].split(".")[0] == loadable.binaries.postgres_version.split(".")[0]
+    assert (run.state, run.error) == ("done", "")
+    assert run.tps is not None
+    assert run.result["latency_ms"]["p99"] > 0
+    assert run.environment["topology"]["label"] == f"endpoint bouncer-1 (pooler, 127.0.0.1:{bouncer.port})"
+    assert "bouncer-1" in run.environment["placement"]["localhost"]
+    body = script("viewer").get(f"{COMPARISONS}{pk}/").json()
+    assert (body["state"], body["arms"], body["blocks_whole"]) == ("done", ["primary direct", "bouncer-1"], 2)
+    against = body["arms_compared"][1]["against_baseline"]["tps"]
+    assert against["low"] < against["difference_percent"] < against["high"]
+    assert (stopped.state, stopped.tps) == ("failed", None)
+    assert f"endpoint bouncer-1 (127.0.0.1:{bouncer.port}) takes no load." in stopped.error
+    assert "refused" in stopped.error
+    assert not stopped.outputs.exists()
+
+
+def test_what_a_pgbouncer_does_to_statements_and_sessions_is_told(
+    loadable: Lab, bouncer: Bouncer, serving: Callable[..., contextlib.AbstractContextManager[None]]
+) -> None:
+    registered(bouncer.port)
+    operator, through = script("operator"), {"topology": "endpoint:bouncer-1", "duration_s": 1}
+    scripts = {**through, "workload": "pgbench-scripts"}
+    reading = {"scale": 1, "writes": False, "scripts": [READING]}
+
+    with serving(default_pool_size=1):
+        prepared = carried_out(asked(operator, **through, clients=4, parameters={"scale": 1, "protocol": "prepared"}))
+        could_write = carried_out(asked(operator, **scripts, parameters=reading))
+    with serving(connect_query="SET default_transaction_read_only = on"):
+        only_reads = carried_out(asked(operator, **scripts, parameters=reading))
+        writes = carried_out(asked(operator, **scripts, parameters={**reading, "scripts": [WRITING]}))
+    with serving(max_client_conn=1):
+        too_many = carried_out(asked(operator, **through, clients=3))
+
+    # On one server connection every session but the first finds its statement there already.
+    assert "shared_statements" in {one["check"] for one in prepared.findings} or "prepared theirs" in prepared.error
+    assert could_write.state == "failed"
+    assert "passes no options on, so sessions could write there" in could_write.error
+    assert "connect_query" in could_write.error
+    assert (only_reads.state, only_reads.error) == ("done", "")
+    assert writes.state == "failed"
+    assert "reads only" in writes.error
+    assert too_many.state == "failed"
+    assert "max_client_conn" in too_many.error
+
+
+HAPROXY = """
+defaults
+  mode tcp
+  timeout connect 5s
+  timeout client 1m
+  timeout server 1m
+listen pgpools
+  bind 127.0.0.1:{port}
+  balance roundrobin
+{servers}
+"""
+
+
+@pytest.fixture
+def balancer(loadable: Lab, tmp_path: Path) -> Iterator[int]:
+    """The port of a HAProxy before all pgpools."""
+    port = machine.free_port()
+    pgpools = loadable.addresses["pgpools"]
+    servers = "\n".join(f"  server {one['name']} {one['host']}:{one['port']}" for one in pgpools)
+    conf = tmp_path / "haproxy.cfg"
+    conf.write_text(HAPROXY.format(port=port, servers=servers))
+    command = [machine.program("setpriv"), "--pdeathsig=TERM", "--", machine.program("haproxy"), "-db", "-f", str(conf)]
+    process = subprocess.Popen(
+        command, env={"PATH": os.defpath}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 30
+        while machine.is_port_free(port) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def test_a_balancer_before_the_pgpools_spreads_sessions_and_passes_their_options_on(
+    loadable: Lab, balancer: int
+) -> None:
+    registered(balancer, name="lb", kind="balancer", stands_before_pgpools=True)
+    operator = script("operator")
+    told = {"name": "told", "sql": "SELECT 1 / (current_setting('default_transaction_read_only')::boolean)::int;"}
+    parameters = {"scale": 0, "writes": False, "scripts": [told]}
+
+    run = carried_out(
+        asked(operator, topology="endpoint:lb", workload="pgbench-scripts", clients=3, parameters=parameters)
+    )
+
+    assert (run.state, run.error, run.is_partial) == ("done", "", False)
+    assert run.environment["topology"]["label"] == f"endpoint lb (balancer before 3 pgpools, 127.0.0.1:{balancer})"
+    assert run.environment["topology"]["is_through_pgpool"] is True
+    assert BenchmarkEndpoint.objects.get().most_sessions is None
