@@ -20,6 +20,7 @@ ALLOWED_HOSTS = environment.words(ENVIRON, "LIFEGUARD_ALLOWED_HOSTS", default="1
 LOCAL_DELIVERY_DIRECTORIES = environment.delivery_directories(ENVIRON, "LIFEGUARD_LOCAL_DELIVERY_DIRS")
 RESTART_COMMANDS = environment.restart_commands(ENVIRON, "LIFEGUARD_RESTART_COMMANDS")
 SSH_AGENTS = environment.delivery_directories(ENVIRON, "LIFEGUARD_SSH_AGENT", what="socket")
+FILES_EVERY_S = environment.integer(ENVIRON, "LIFEGUARD_FILES_EVERY_S", default=30, lowest=1, highest=30)
 POLL_SHARDS = environment.integer(ENVIRON, "LIFEGUARD_POLL_SHARDS", default=1, lowest=1, highest=64)
 IS_HTTPS = PUBLIC_URL.startswith("https://")
 
@@ -239,7 +240,11 @@ CELERY_BEAT_SCHEDULE = {
         for shard in range(POLL_SHARDS)
     },
     "advance-rollouts": {"task": "clusters.advance_rollouts", "schedule": 2.0, "options": {"expires": 2}},
-    "look-at-files": {"task": "clusters.look_at_files", "schedule": 5.0, "options": {"expires": 5}},
+    "look-at-files": {
+        "task": "clusters.look_at_files",
+        "schedule": float(min(FILES_EVERY_S, 5)),
+        "options": {"expires": 5},
+    },
     "apply-role-weights": {"task": "clusters.apply_role_weights", "schedule": 2.0, "options": {"expires": 2}},
     "settle-debts": {"task": "clusters.settle_debts", "schedule": 3.0, "options": {"expires": 3}},
     "survey-functions": {"task": "clusters.survey_functions", "schedule": 3.0, "options": {"expires": 3}},

@@ -130,6 +130,7 @@ def environment(*, postgres_url: str, redis_url: str, delivery: Path) -> dict[st
         "LIFEGUARD_DEBUG": "0",
         "LIFEGUARD_LOCAL_DELIVERY_DIRS": str(delivery),
         "LIFEGUARD_PUBLIC_URL": "http://127.0.0.1:8000",
+        "LIFEGUARD_FILES_EVERY_S": "30",
         "LIFEGUARD_POLL_SHARDS": "1",
         MARK: mark_of(this_process()),
     }

@@ -27,6 +27,8 @@ CLONE = Path(__file__).parent.parent
 FIRST_WEIGHTS = {"0": 0, "1": 1, "2": 1}
 FIRST_SHARES = (0.0, 0.5, 0.5)
 NAMES = ("pgpool-1", "pgpool-2", "pgpool-3")
+# What a test edits by hand is to be seen soon.
+IMPATIENT = {"LIFEGUARD_FILES_EVERY_S": "2"}
 ACTIVE = ("pending", "running", "paused")
 
 
@@ -306,7 +308,7 @@ def demo(root: Path, command: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "deploy.demo", "--root", str(root), command],
         cwd=CLONE, capture_output=True, text=True, check=False,
-        env={name: value for name, value in os.environ.items() if name != "LIFEGUARD_PORT"},
+        env={**{name: value for name, value in os.environ.items() if name != "LIFEGUARD_PORT"}, **IMPATIENT},
     )  # fmt: skip
     if done.returncode != 0:
         logs = [f"== {log.name}\n{log.read_text(errors='replace')[-2000:]}" for log in Place(root).logs.glob("*.log")]

@@ -95,6 +95,7 @@ def lifeguard_environment(where: Place, settings: Settings, lab: dict[str, Any])
         "LIFEGUARD_LOCAL_DELIVERY_DIRS": ":".join(dict.fromkeys(directories)),
         "LIFEGUARD_RESTART_COMMANDS": restart_command(where),
         "LIFEGUARD_PUBLIC_URL": web_address(settings),
+        "LIFEGUARD_FILES_EVERY_S": os.environ.get("LIFEGUARD_FILES_EVERY_S", "30"),
         "LIFEGUARD_POLL_SHARDS": "1",
     }
 

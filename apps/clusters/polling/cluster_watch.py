@@ -144,8 +144,9 @@ class ClusterWatch:
     def _begin_looks(self) -> list[Look]:
         """Look at all that are not being looked at; returns the looks that are worth waiting for."""
         has_rollout = self._cluster.has_rollout
-        nodes_every_s = self._pace.pool_nodes_rollout_s if has_rollout else self._pace.pool_nodes_s
+        # Once more when it has ended: what it wrote is what they use now.
         reread = has_rollout or self._had_rollout
+        nodes_every_s = self._pace.pool_nodes_rollout_s if reread else self._pace.pool_nodes_s
         self._had_rollout = has_rollout
         begun: list[Look] = []
         for key, instance in self._instances.items():

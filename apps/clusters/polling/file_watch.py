@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
@@ -32,7 +33,6 @@ from apps.live import events
 
 logger = logging.getLogger(__name__)
 
-LOOKED_AT_EVERY = timedelta(seconds=30)
 AT_ONCE = 32
 DEADLINE_S = 12.0
 # Longer than one look takes.
@@ -78,7 +78,7 @@ def _take(holder: str, *, now: datetime) -> tuple[list[InstanceConfig], dict[int
     missing = readable.filter(config=None).values_list("pk", flat=True)
     InstanceConfig.objects.bulk_create((InstanceConfig(instance_id=pk) for pk in missing), ignore_conflicts=True)
     is_free = Q(lease_expires_at=None) | Q(lease_expires_at__lte=Now())
-    is_old = Q(looked_at=None) | Q(looked_at__lte=now - LOOKED_AT_EVERY)
+    is_old = Q(looked_at=None) | Q(looked_at__lte=now - timedelta(seconds=settings.FILES_EVERY_S))
     rollouts = Rollout.objects.filter(cluster=OuterRef("instance__cluster"))
     due = InstanceConfig.objects.filter(
         is_free,

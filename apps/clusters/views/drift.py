@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -58,7 +59,12 @@ def drift_revert(request: HttpRequest, caller: Caller, slug: str) -> HttpRespons
 def _shown(request: HttpRequest, caller: Caller, slug: str, template: str) -> HttpResponse:
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     found = drift_answer(caller=caller, cluster=cluster)
-    context = {**cluster_context(caller, cluster, "drift"), "drift": found, "debts": open_debts(cluster=cluster)}
+    context = {
+        **cluster_context(caller, cluster, "drift"),
+        "drift": found,
+        "debts": open_debts(cluster=cluster),
+        "files_every_s": settings.FILES_EVERY_S,
+    }
     return render(request, template, context)
 
 
