@@ -2,7 +2,7 @@
 
 Each process has a database of its own from pytest-django, and a Redis of its own from here: those who share one hear
 each other's messages and take each other's tasks. What needs real servers is done by one of them, one test after the
-other, as if it were alone; the files of all other tests go to whoever is free.
+other, as if it were alone (but for what is APART); the files of all other tests go to whoever is free.
 """
 
 import os
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from xdist.scheduler import Scheduling
 
 HEAVY_FOLDERS = ("lab", "browser", "stack")
+# Heavy, but with servers of its own from beginning to end: it may go beside the others.
+APART = ("tests/stack/test_demo_commands.py",)
 TRIES = 3
 
 
 def chunk_of(nodeid: str) -> str:
     """The name of what is handed out as one. nodeid: tests/lab/test_lab.py::test_that_it_runs[once]"""
     path = nodeid.partition("::")[0]
-    return "heavy" if Path(path).parts[1] in HEAVY_FOLDERS else path
+    return "heavy" if Path(path).parts[1] in HEAVY_FOLDERS and path not in APART else path
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -56,6 +56,7 @@ def run(folder: Path, files: dict[str, str], **environment: str) -> str:
     [
         ("tests/lab/test_lab.py::test_it[one::two]", "heavy"),
         ("tests/stack/test_chaos.py::test_it", "heavy"),
+        ("tests/stack/test_demo_commands.py::test_it", "tests/stack/test_demo_commands.py"),
         ("tests/clusters/domain/test_lag.py::test_it", "tests/clusters/domain/test_lag.py"),
         ("tests/test_checks.py::test_it[code]", "tests/test_checks.py"),
     ],

@@ -1,4 +1,4 @@
-"""The demo as a person starts and stops it: twice up, down, killed, up again, forgotten."""
+"""The demo as a person starts and stops it: twice up, killed, up again, down, forgotten."""
 
 import json
 import os
@@ -53,12 +53,12 @@ class Demo:
         return dashboard.ask(f"{self.said['url']}/api/v1/{path}", token=self.said["api_token"])
 
 
-def unattached_shared_memory() -> set[str]:
-    """Ids of System V segments that no process uses any more: a server left them behind."""
+def shared_memory_of(pids: set[int]) -> set[str]:
+    """Ids of System V segments that these processes made."""
     lines = Path("/proc/sysvipc/shm").read_text().splitlines()
     names = lines[0].split()
     segments = [dict(zip(names, line.split(), strict=True)) for line in lines[1:]]
-    return {segment["shmid"] for segment in segments if segment["nattch"] == "0"}
+    return {segment["shmid"] for segment in segments if int(segment["cpid"]) in pids}
 
 
 @pytest.fixture
@@ -83,9 +83,7 @@ def wait_for(what: str, is_so: Any, *, deadline_s: float = 60.0) -> None:
         time.sleep(0.2)
 
 
-def test_up_answers_up_again_changes_nothing_and_down_leaves_nothing(demo: Demo) -> None:
-    memory_before = unattached_shared_memory()
-
+def test_a_demo_comes_up_once_outlives_a_kill_of_everything_and_goes_down_without_a_trace(demo: Demo) -> None:
     demo.command("up")
     first, running = demo.said, set(demo.processes)
     demo.command("up")
@@ -97,27 +95,22 @@ def test_up_answers_up_again_changes_nothing_and_down_leaves_nothing(demo: Demo)
     assert demo.ask(f"clusters/{first['cluster']}/").status == 200
     assert demo.place.announcement.stat().st_mode & 0o077 == 0
 
+    before = registered(demo)
+    for known in demo.processes:
+        processes.send(known, signal.SIGKILL)
+    wait_for("all of it is dead", lambda: demo.processes == [])
+    demo.command("up")
+
+    assert demo.said == first
+    assert registered(demo) == before
+
+    ever = {one.pid for one in (*running, *demo.processes)}
     demo.command("down")
 
     assert demo.processes == []
     web_port = int(first["url"].rpartition(":")[2])
     assert all(machine.is_port_free(port) for port in (web_port, *first["pgpool_ports"], *first["backend_ports"]))
-    # A server of somebody else on this machine may be ending just now; what we leave behind stays.
-    wait_for("no memory is left", lambda: unattached_shared_memory() <= memory_before)
-
-
-def test_after_a_kill_of_everything_up_goes_on_from_what_was_known(demo: Demo) -> None:
-    demo.command("up")
-    first = demo.said
-    before = registered(demo)
-    for known in demo.processes:
-        processes.send(known, signal.SIGKILL)
-    wait_for("all of it is dead", lambda: demo.processes == [])
-
-    demo.command("up")
-
-    assert demo.said == first
-    assert registered(demo) == before
+    wait_for("no memory is left", lambda: not shared_memory_of(ever))
 
 
 def test_ctrl_c_stops_all_of_it(demo: Demo) -> None:
