@@ -8,6 +8,7 @@ from apps.benchmarks.views import (
     comparison_pick,
     comparison_start,
     comparisons,
+    endpoints,
     imports,
     run_list,
     run_start,
@@ -40,4 +41,10 @@ urlpatterns = [
     path("benchmarks/comparisons/<int:pk>/comparison.json", comparisons.comparison_json, name="comparison-json"),
     path("benchmarks/comparisons/<int:pk>/stop/", comparisons.comparison_stop, name="comparison-stop"),
     path("clusters/<slug:slug>/benchmarks/allow/", access.benchmark_access, name="benchmark-access"),
+    path("clusters/<slug:slug>/benchmarks/endpoints/", endpoints.endpoint_list, name="endpoint-list"),
+    path("clusters/<slug:slug>/benchmarks/endpoints/<int:pk>/", endpoints.endpoint_change, name="endpoint-change"),
+    path(
+        "clusters/<slug:slug>/benchmarks/endpoints/<int:pk>/remove/", endpoints.endpoint_remove, name="endpoint-remove"
+    ),
+    path("clusters/<slug:slug>/benchmarks/endpoints/<int:pk>/try/", endpoints.endpoint_try, name="endpoint-try"),
 ]

@@ -14,8 +14,8 @@ PAGES = (
     "", "~", "~weights/", "~weights/each/", "~role-weights/", "~configuration/", "~draft/", "~history/", "~drift/",
     "~disagreements/", "~restarts/", "~restarts/start/", "~functions/",
     "~backends/2/", "~backends/2/detach/", "~events/", "~settings/",
-    "benchmarks/", "benchmarks/new/", "~benchmarks/allow/", "benchmarks/comparisons/", "benchmarks/comparisons/new/",
-    "benchmarks/comparisons/pick/", "benchmarks/campaigns/new/", "benchmarks/imports/",
+    "benchmarks/", "benchmarks/new/", "~benchmarks/allow/", "~benchmarks/endpoints/", "benchmarks/comparisons/",
+    "benchmarks/comparisons/new/", "benchmarks/comparisons/pick/", "benchmarks/campaigns/new/", "benchmarks/imports/",
     "rollouts/", "registry/", "writes/", "ssh-key/", "clusters/register/", "settings/tokens/", "settings/audit/",
 )  # fmt: skip
 NARROW = {"viewport": {"width": 360, "height": 760}}

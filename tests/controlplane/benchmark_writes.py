@@ -119,4 +119,16 @@ BENCHMARK_WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpRespons
         "benchmarks.endpoint.removed",
         lambda w: w.script.delete(f"{ENDPOINTS}{w.endpoint().name}/"),
     ),
+    ("POST", "endpoint-list"): (
+        "benchmarks.endpoint.added",
+        lambda w: w.post("endpoint-list", w.endpoint_typed(name="bouncer-1"), slug="orders"),
+    ),
+    ("POST", "endpoint-change"): (
+        "benchmarks.endpoint.changed",
+        lambda w: w.post("endpoint-change", w.endpoint_typed(), slug="orders", pk=w.endpoint().pk),
+    ),
+    ("POST", "endpoint-remove"): (
+        "benchmarks.endpoint.removed",
+        lambda w: w.post("endpoint-remove", slug="orders", pk=w.endpoint().pk),
+    ),
 }

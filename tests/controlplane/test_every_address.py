@@ -80,7 +80,7 @@ def test_what_only_shows_something_takes_no_form(cluster, client_for):
     forms += ("stop/", "allow/", "observe/", "import/", "survey/", "adopt/", "revert/", "each/")
     forms += ("forget/", "apply/", "dismiss/", "give/")
     forms += ("restarts/start/", "benchmarks/new/", "comparisons/new/", "campaigns/new/", "outlook/", "begin/")
-    forms += ("benchmarks/imports/", "comparisons/pick/")
+    forms += ("benchmarks/endpoints/", "endpoints/1/", "try/", "benchmarks/imports/", "comparisons/pick/")
     forms += ("attach/", "detach/", "drain/", "go-on/")
     forms += ("draft/parameter/", "draft/drop/", "discard/", "roll-out/", "looked-at/", "functions/draft/", "redraft/")
 

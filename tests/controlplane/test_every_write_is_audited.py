@@ -60,6 +60,7 @@ UNAUDITED = {
     ("POST", "api-draft-preview"): "a preview stores nothing",
     ("POST", "api-routing-verdict"): "a calculator knows nothing but its input",
     ("POST", "api-endpoint-try"): "a connection test stores nothing",
+    ("POST", "endpoint-try"): "a connection test stores nothing",
     ("POST", "api-compare"): "a calculator knows nothing but its input",
     ("POST", "api-sanity"): "a calculator knows nothing but its input",
 }

@@ -129,6 +129,10 @@ class World:
     def endpoint(self) -> BenchmarkEndpoint:
         return BenchmarkEndpoint.objects.create(cluster=self.cluster, name="bouncer-1", host="127.0.0.1", port=6432)
 
+    def endpoint_typed(self, **given: Any) -> dict[str, Any]:
+        """As people fill it in."""
+        return {"host": "127.0.0.1", "port": 6433, "kind": "pooler", "takes_writes": "on", **given}
+
     def imported(self) -> int:
         return imports.take_example(caller=self.caller, key="spqr_router").pk
 

@@ -61,6 +61,7 @@ def _page(request: HttpRequest, caller: Caller, cluster: Cluster, form: AccessFo
         **cluster_context(caller, cluster, "settings"),
         "form": form,
         "access": BenchmarkAccess.objects.defer("password").filter(cluster=cluster).first(),
+        "endpoints": cluster.benchmark_endpoints.count(),
         "admins": who_may(organisation=caller.organisation, role=Role.ADMIN),
     }
     return render(request, "benchmarks/benchmark_access.html", context, status=status)
