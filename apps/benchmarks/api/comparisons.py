@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from apps.accounts.access import Caller, caller_of
+from apps.accounts.paging import row_key
 from apps.benchmarks.api.number_fields import NumberField
 from apps.benchmarks.api.problems import as_problems
 from apps.benchmarks.api.runs import CLUSTER, MOST
@@ -27,11 +28,13 @@ from apps.benchmarks.queries.comparisons import (
     detail_answer,
     summary_answer,
 )
+from apps.benchmarks.queries.imports import import_of
 from apps.clusters.api import reading, shapes
 from apps.clusters.api.strict import StrictSerializer
 from apps.clusters.queries import lookup
 
 BASELINE = OpenApiParameter("baseline", int, description="compare with the arm at this position instead")
+BESIDE = OpenApiParameter("beside", int, description="id of an import whose rates are shown beside the arms")
 LONGEST_POSITION = 3  # digits
 NEEDED = ("workload", "topology", "clients", "duration_s")
 
@@ -121,7 +124,7 @@ class ComparisonsView(APIView):
 class ComparisonView(APIView):
     @extend_schema(
         operation_id="benchmarks_comparisons_read",
-        parameters=[BASELINE],
+        parameters=[BASELINE, BESIDE],
         responses=shapes.answer(ComparisonDetail, 400, 404),
     )
     def get(self, request: Request, pk: int) -> Response:
@@ -129,7 +132,9 @@ class ComparisonView(APIView):
         caller = caller_of(request)
         comparison = comparison_of(caller=caller, pk=pk)
         baseline = _baseline(request, len(comparison.arms))
-        return Response(detail_answer(comparison=comparison, caller=caller, baseline=baseline))
+        told = request.query_params.get("beside")
+        beside = None if told is None else import_of(caller=caller, pk=_import_key(told))
+        return Response(detail_answer(comparison=comparison, caller=caller, baseline=baseline, beside=beside))
 
 
 class ComparisonCoursesView(APIView):
@@ -186,6 +191,13 @@ def _picked(caller: Caller, given: dict[str, Any], named: set[str]) -> Benchmark
         caller=caller, run_ids=given["runs"], baseline=given["baseline"], name=given["name"],
         margin_percent=given["margin_percent"], now=timezone.now(),
     )  # fmt: skip
+
+
+def _import_key(told: str) -> int:
+    found = row_key(told)
+    if found is None:
+        raise ValidationError({"beside": [f"{told[:20]!r} is no id of an import"]})
+    return found
 
 
 def _baseline(request: Request, arms: int) -> int | None:

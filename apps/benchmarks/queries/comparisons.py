@@ -17,8 +17,9 @@ from apps.benchmarks.control.comparison_rows import is_measured, whole_blocks
 from apps.benchmarks.domain import run_metrics
 from apps.benchmarks.domain.comparison_plan import FIRST_BLOCK, Arm
 from apps.benchmarks.domain.run_findings import RunFinding
-from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun, ComparisonRun
-from apps.benchmarks.queries import comparison_conditions
+from apps.benchmarks.models import BenchmarkComparison, BenchmarkImport, BenchmarkRun, ComparisonRun
+from apps.benchmarks.queries import comparison_conditions, imported_beside
+from apps.benchmarks.queries.imported_beside import BesideAnswer
 from apps.clusters.models import Cluster
 
 
@@ -150,7 +151,8 @@ class ComparisonDetail(ComparisonSummary):
     """sentence: the verdict on the rate. shown_baseline: the arm that differences are against here.
 
     eta_s: seconds until it is done, at the pace of the runs until now; null while none is done, or when it is over.
-    durability: a sentence for each arm that differs from that one only in what commits wait for.
+    durability: a sentence for each arm that differs from that one only in what commits wait for. beside: results of the
+    import that was asked for.
     """
 
     sentence: str
@@ -162,6 +164,7 @@ class ComparisonDetail(ComparisonSummary):
     arms_compared: list[ArmAnswer]
     sweep: SweepAnswer | None
     durability: list[str]
+    beside: list[BesideAnswer]
     findings: list[RunFinding]
 
 
@@ -204,8 +207,14 @@ def summary_answer(*, comparison: BenchmarkComparison, caller: Caller) -> Compar
     }
 
 
-def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: int | None = None) -> ComparisonDetail:
-    """baseline: another arm than its own to compare with; one that there is."""
+def detail_answer(
+    *,
+    comparison: BenchmarkComparison,
+    caller: Caller,
+    baseline: int | None = None,
+    beside: BenchmarkImport | None = None,
+) -> ComparisonDetail:
+    """baseline: another arm than its own to compare with; one that there is. beside: whose results are shown, too."""
     # scipy takes half a second and 40 MB, which no other request should pay for.
     from apps.benchmarks.domain import arms_words, durability_words
     from apps.benchmarks.domain.arms import TPS, Measured, side_by_side
@@ -237,6 +246,7 @@ def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: 
             for arm, runs, found in zip(arms, counted, compared, strict=True)
         ]
         curve = sweep([x or 0.0 for x in xs], measured, compared, over=comparison.over, loads=loads)
+    base = compared[shown].spreads.get(TPS.key)
     left = [one.run for one in members if one.run.state in BenchmarkRun.ACTIVE]
     answers: list[ArmAnswer] = []
     for position, (arm, found) in enumerate(zip(arms, compared, strict=True)):
@@ -265,6 +275,7 @@ def detail_answer(*, comparison: BenchmarkComparison, caller: Caller, baseline: 
         "eta_s": None if run_s is None or not left else _left_s(left, run_s),
         "arms_compared": answers,
         "sweep": None if curve is None else _sweep(curve),
+        "beside": imported_beside.rows(beside, baseline_tps=None if base is None else base.middle),
         "durability": durability_words.costs(
             arms, compared, [comparison_conditions.waits(runs) for runs in counted], baseline=shown
         ),

@@ -18,7 +18,7 @@ from apps.accounts.see_other import see_other
 from apps.benchmarks.control import comparisons
 from apps.benchmarks.control.runs import RunRefused
 from apps.benchmarks.models import BenchmarkComparison
-from apps.benchmarks.queries import comparison_page
+from apps.benchmarks.queries import comparison_page, imported_beside
 from apps.benchmarks.queries.comparisons import (
     ComparisonDetail,
     comparison_of,
@@ -26,6 +26,7 @@ from apps.benchmarks.queries.comparisons import (
     detail_answer,
     summary_answer,
 )
+from apps.benchmarks.queries.imports import imports_of
 
 SHOWN = 50
 LONGEST_POSITION = 3  # digits
@@ -116,6 +117,8 @@ def _shown(request: HttpRequest, caller: Caller, pk: int, template: str) -> Http
         "latency": latency,
         "latency_label": comparison_page.LATENCIES[latency],
         "latencies": comparison_page.LATENCIES.items(),
+        "importable": imported_beside.choices(caller=caller),
+        "shown_beside": _beside_key(request),
         "query": request.GET.urlencode(),
         "base": detail["arms"][detail["shown_baseline"]],
     }
@@ -128,7 +131,14 @@ def _detail(request: HttpRequest, caller: Caller, comparison: BenchmarkCompariso
     baseline = (
         int(told) if told.isdecimal() and len(told) <= LONGEST_POSITION and int(told) < len(comparison.arms) else None
     )
-    return detail_answer(comparison=comparison, caller=caller, baseline=baseline)
+    key = _beside_key(request)
+    beside = None if key is None else imports_of(caller=caller).filter(pk=key).first()
+    return detail_answer(comparison=comparison, caller=caller, baseline=baseline, beside=beside)
+
+
+def _beside_key(request: HttpRequest) -> int | None:
+    """One that is not there counts as not chosen, as a baseline does."""
+    return row_key(request.GET.get("beside", ""))
 
 
 def _as_file(answer: HttpResponse, name: str) -> HttpResponse:
