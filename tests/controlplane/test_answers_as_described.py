@@ -54,9 +54,13 @@ def rollout(db: None, tmp_path: Path, settings: Any) -> Rollout:
 def measured_run(*, pk: int, cluster: Cluster) -> None:
     """A benchmark run with all that one can have."""
     latency = {"mean": 4.0, "stddev": 1.0, "p50": 4.0, "p95": 5.0, "p99": 6.0}
+    ordered = {
+        "name": "new order", "weight": 45, "transactions": 500, "tps": 250.0, "failed": 0, "latency_ms": latency,
+        "statements": [],
+    }  # fmt: skip
     result = {
         "tps": 250.0, "tps_by_server": {"pg1": 250.0}, "latency_ms": latency, "transactions": 500, "failed": 0,
-        "connect_ms": 3.0, "statements": [{"text": "SELECT 1", "latency_ms": 3.9}],
+        "connect_ms": 3.0, "statements": [{"text": "SELECT 1", "latency_ms": 3.9}], "scripts": [ordered],
     }  # fmt: skip
     run = BenchmarkRun.objects.create(
         pk=pk, cluster=cluster, workload="pgbench-select-only", topology="primary", clients=1, threads=1, duration_s=2,

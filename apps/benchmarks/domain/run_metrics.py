@@ -23,14 +23,25 @@ def figures(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def statements(result: Mapping[str, Any]) -> dict[str, float]:
-    """text -> mean latency in ms; of statements with one text, those that come later are told apart by a number."""
+    """text -> mean latency in ms; of statements with one text, those that come later are told apart by a number.
+
+    Of several scripts that have no statements to tell apart, name -> mean latency of their transactions.
+    """
     found: dict[str, float] = {}
     for one in result.get("statements") or []:
         text, number = one["text"], 2
         while text in found:
             text, number = f"{one['text']} ({number})", number + 1
         found[text] = one["latency_ms"]
-    return found
+    return found or _scripts(result)
+
+
+def _scripts(result: Mapping[str, Any]) -> dict[str, float]:
+    scripts = result.get("scripts") or []
+    if any(one["statements"] for one in scripts):
+        return {}
+    means = {one["name"]: one["latency_ms"]["mean"] for one in scripts}
+    return {name: mean for name, mean in means.items() if mean is not None}
 
 
 def _with_connecting(tps: float, transactions: int | None, connect_ms: float | None) -> float | None:

@@ -19,6 +19,7 @@ class Latency(TypedDict):
     mean: float | None
     stddev: float | None
     p50: float | None
+    p90: float | None
     p95: float | None
     p99: float | None
 
@@ -120,8 +121,8 @@ def _with_percentiles(
     for log in logs:
         if log is not None:
             logged.add(log)
-    p50, p95, p99 = (logged.percentile_ms(percent) for percent in (50, 95, 99))
-    return {"mean": mean, "stddev": stddev, "p50": p50, "p95": p95, "p99": p99}
+    p50, p90, p95, p99 = (logged.percentile_ms(percent) for percent in (50, 90, 95, 99))
+    return {"mean": mean, "stddev": stddev, "p50": p50, "p90": p90, "p95": p95, "p99": p99}
 
 
 def pooled(groups: Sequence[tuple[float, float | None, float | None]]) -> tuple[float | None, float | None]:

@@ -18,7 +18,7 @@ WAREHOUSES = WholeNumber(
     "warehouses", "Warehouses: ten districts and about 100 MB each", least=1, most=10_000, default=FEWEST_WAREHOUSES
 )
 SIZE_PERCENT = WholeNumber(
-    "size_percent", "Items, and customers and orders of each district: less than 100 is for trying it out",
+    "size_percent", "Size: items, customers and orders against what is specified; less than 100 is for trying out",
     least=1, most=100, default=100, unit="%",
 )  # fmt: skip
 _ITEMS = 100_000

@@ -13,13 +13,14 @@ from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.benchmarks.domain.connecting import tps_with_connecting
 from apps.benchmarks.domain.run_findings import RunFinding
-from apps.benchmarks.domain.run_result import Latency, ScriptFigure, StatementFigure
+from apps.benchmarks.domain.run_result import Latency, StatementFigure
 from apps.benchmarks.domain.run_words import RunFacts, sentence
+from apps.benchmarks.domain.tpcc import new_orders_per_min
 from apps.benchmarks.models import BenchmarkRun, RunSample
 from apps.benchmarks.queries.run_progress import Progress, progress_of
+from apps.benchmarks.queries.run_scripts import ScriptAnswer, latency_of, scripts_of
 from apps.clusters.models import Cluster
 
-NO_LATENCY: Latency = {"mean": None, "stddev": None, "p50": None, "p95": None, "p99": None}
 # Of what a program printed: the end says how it went.
 MOST_SHOWN = 20_000
 
@@ -31,7 +32,8 @@ class RunAnswer(TypedDict):
     runs_before: how many of its cluster go first, while it is queued. tps_by_server: where clients were spread.
     is_partial: ended before its time. phase: what is done now, or what it waits for. own: by server, figures that only
     this kind of load has. sentence: the run in plain words. measured_s, tps_so_far: of the seconds measured until now,
-    or until an early end; null where there is none.
+    or until an early end; null where there is none. new_orders_per_min: the new-order rate of a TPC-C-like run, null of
+    any other; it is no tpmC, as nobody keys or thinks.
     """
 
     id: int
@@ -66,12 +68,13 @@ class RunAnswer(TypedDict):
     tps: float | None
     tps_with_connecting: float | None
     connect_ms: float | None
+    new_orders_per_min: float | None
     tps_by_server: dict[str, float]
     latency_ms: Latency
     transactions: int | None
     failed: int | None
     statements: list[StatementFigure]
-    scripts: list[ScriptFigure]
+    scripts: list[ScriptAnswer]
     own: dict[str, dict[str, Any]]
     findings: list[RunFinding]
 
@@ -170,19 +173,20 @@ def _answer(run: BenchmarkRun, caller: Caller, progress: Progress) -> RunAnswer:
             tps=run.tps, transactions=result.get("transactions"), connect_ms=result.get("connect_ms")
         ),
         "connect_ms": result.get("connect_ms"),
+        "new_orders_per_min": new_orders_per_min(run.workload, result),
         "tps_by_server": result.get("tps_by_server", {}),
-        "latency_ms": result.get("latency_ms", NO_LATENCY),
+        "latency_ms": latency_of(result),
         "transactions": result.get("transactions"),
         "failed": result.get("failed"),
         "statements": result.get("statements", []),
-        "scripts": result.get("scripts", []),
+        "scripts": scripts_of(result),
         "own": result.get("own", {}),
         "findings": run.findings,
     }
 
 
 def _facts(run: BenchmarkRun, progress: Progress) -> RunFacts:
-    latency: Latency = run.result.get("latency_ms", NO_LATENCY)
+    latency = latency_of(run.result)
     measured = progress.measured.get(run.pk)
     return RunFacts(
         state=run.state,

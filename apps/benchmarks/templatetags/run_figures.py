@@ -38,6 +38,12 @@ def seconds(value: float | None, reason: str = UNKNOWN) -> str:
 
 
 @register.filter
+def per_min(value: float) -> str:
+    """12345.6 -> 12,346 per min"""
+    return f"{value:,.0f}{run_words.SPACE}per min"
+
+
+@register.filter
 def workload_name(key: str) -> str:
     """Its label, or its key where this version no longer knows it."""
     return WORKLOADS[key].label if key in WORKLOADS else key
@@ -59,6 +65,12 @@ def parameter_words(parameters: Mapping[str, object]) -> str:
 def told(findings: Sequence[RunFinding]) -> list[RunFinding]:
     """Those that do not hold."""
     return [each for each in findings if not each["ok"]]
+
+
+@register.filter
+def broken_rules(findings: Sequence[RunFinding]) -> list[RunFinding]:
+    """What the data itself must keep, and did not: worse than any figure."""
+    return [each for each in findings if not each["ok"] and each["check"].startswith("consistency_")]
 
 
 @register.filter

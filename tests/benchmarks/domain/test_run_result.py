@@ -21,7 +21,7 @@ def test_rates_and_counts_add_up_and_percentiles_are_of_all_together() -> None:
         2000.5, 4001, failed=3, latency_ms=1.5, connect_ms=8.0, statements=(StatementReport("SELECT 1", 1.25),),
         own={"empty_polls": 7},
     )  # fmt: skip
-    parts = [Part("pgpool-1", report, counted([1000] * 97)), Part("pgpool-2", report, counted([9000] * 3))]
+    parts = [Part("pgpool-1", report, counted([1000] * 89)), Part("pgpool-2", report, counted([9000] * 11))]
 
     found = merge(parts)
 
@@ -30,6 +30,7 @@ def test_rates_and_counts_add_up_and_percentiles_are_of_all_together() -> None:
     assert (found["transactions"], found["failed"], found["connect_ms"]) == (8002, 6, 8.0)
     assert found["latency_ms"]["mean"] == pytest.approx(1.5)
     assert found["latency_ms"]["p50"] == pytest.approx(1.0, rel=0.001)
+    assert found["latency_ms"]["p90"] == pytest.approx(9.0, rel=0.001)
     assert found["latency_ms"]["p99"] == pytest.approx(9.0, rel=0.001)
     assert found["statements"] == [{"text": "SELECT 1", "latency_ms": 1.25}]
     assert found["own"] == {"pgpool-1": {"empty_polls": 7}, "pgpool-2": {"empty_polls": 7}}
