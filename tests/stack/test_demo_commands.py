@@ -49,8 +49,8 @@ class Demo:
     def processes(self) -> list[Process]:
         return processes.by_environment(MARK).get(str(self.place.directory), [])
 
-    def ask(self, path: str) -> dashboard.Answer:
-        return dashboard.ask(f"{self.said['url']}/api/v1/{path}", token=self.said["api_token"])
+    def ask(self, path: str, method: str = "GET") -> dashboard.Answer:
+        return dashboard.ask(f"{self.said['url']}/api/v1/{path}", token=self.said["api_token"], method=method)
 
 
 def shared_memory_of(pids: set[int]) -> set[str]:
@@ -94,6 +94,8 @@ def test_a_demo_comes_up_once_outlives_a_kill_of_everything_and_goes_down_withou
     assert (len(first["pgpool_ports"]), len(first["backend_ports"])) == (3, 3)
     assert demo.ask(f"clusters/{first['cluster']}/").status == 200
     assert demo.place.announcement.stat().st_mode & 0o077 == 0
+    tried = demo.ask(f"clusters/{first['cluster']}/endpoints/pgbouncer/try/", method="POST").content
+    assert (tried["is_open"], tried["refusal"]) == (True, "")
 
     before = registered(demo)
     for known in demo.processes:
