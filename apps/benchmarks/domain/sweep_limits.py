@@ -30,19 +30,28 @@ def limits(loads: Sequence[Load], rates: Sequence[float], *, over: str) -> list[
     """What limits the rate of each place: BY_CLIENTS, BY_THROTTLE, or "" for the servers.
 
     Only a sweep over clients tells where they are: N clients get no more than N / latency, and as long as latency is
-    that of the fastest place, each client more brings as much as the ones before.
+    that of the fastest place, each client more brings as much as the ones before. Where so many are the limit, fewer
+    are it as well, whatever a slow start or a noisy run makes of their latency.
     """
+    most = _most_bound(loads, rates) if over == CLIENTS else 0
+    return [_limit(load, most) for load in loads]
+
+
+def _most_bound(loads: Sequence[Load], rates: Sequence[float]) -> int:
+    """The largest number of clients that is the limit itself; 0 for none."""
     known = [load.mean_ms for load in loads if load.is_closed_loop and load.mean_ms]
-    fastest_ms = min(known, default=None) if over == CLIENTS else None
-    return [_limit(load, rate, fastest_ms) for load, rate in zip(loads, rates, strict=True)]
+    if not known:
+        return 0
+    ceiling_each = 1000 / min(known)
+    pairs = zip(loads, rates, strict=True)
+    bound = [each.clients for each, rate in pairs if rate >= NEARLY_ALL * each.clients * ceiling_each]
+    return max(bound, default=0)
 
 
-def _limit(load: Load, rate: float, fastest_ms: float | None) -> str:
+def _limit(load: Load, most_bound: int) -> str:
     if load.is_at_throttle:
         return BY_THROTTLE
-    if fastest_ms is None or not load.is_closed_loop:
-        return ""
-    return BY_CLIENTS if rate >= NEARLY_ALL * load.clients * 1000 / fastest_ms else ""
+    return BY_CLIENTS if load.is_closed_loop and load.clients <= most_bound else ""
 
 
 def sentence(places: Sequence[float], found: Sequence[str], *, over: str) -> str:
@@ -55,7 +64,7 @@ def sentence(places: Sequence[float], found: Sequence[str], *, over: str) -> str
     if bound := [place for place, limit in zip(places, found, strict=True) if limit == BY_CLIENTS]:
         more = "" if len(bound) < len(places) else " Everywhere it is so: more clients would bring more."
         said.append(
-            f"At {name} = {_listed(bound)} the clients are the limit: the rate is clients / latency at the lowest "
+            f"Up to {name} = {bound[-1]:g} the clients are the limit: the rate is clients / latency at the lowest "
             f"latency measured (Little's law).{more}"
         )
     return " ".join(said)

@@ -78,7 +78,7 @@ def test_what_limits_each_place_is_told_by_its_number() -> None:
 
     assert found is not None
     assert [(point.x, point.limit) for point in found.points] == [(1, "clients"), (4, ""), (16, "")]
-    assert "At clients = 1 the clients are the limit" in found.sentence
+    assert "Up to clients = 1 the clients are the limit" in found.sentence
 
 
 def test_two_places_make_no_curve() -> None:

@@ -21,9 +21,16 @@ def test_clients_are_the_limit_as_long_as_latency_is_the_lowest() -> None:
 
     assert found == ["clients", "clients", "", ""]  # 1740 is 87 % of 2000
     assert sentence([1, 2, 4, 16], found, over="clients") == (
-        "At clients = 1, 2 the clients are the limit: the rate is clients / latency at the lowest latency measured "
+        "Up to clients = 2 the clients are the limit: the rate is clients / latency at the lowest latency measured "
         "(Little's law)."
     )
+
+
+def test_fewer_clients_than_those_that_are_the_limit_are_it_too() -> None:
+    # A single client is slower than two here: 0.14 ms, of 0.09 ms at two.
+    loads = [closed(1, 0.14), closed(2, 0.09), closed(4, 0.19)]
+
+    assert limits(loads, [7000, 20300, 19600], over="clients") == ["clients", "clients", ""]
 
 
 def test_where_every_place_is_so_more_clients_would_bring_more() -> None:
