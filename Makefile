@@ -8,7 +8,7 @@ PYTEST_ARGS ?=
 PROCESSES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests demo demo-up down reset demo-fault test test-fast lint format bench bench-many bench-durability bench-statistics chaos screenshots lock
+.PHONY: help setup setup-tests demo demo-up down reset demo-fault test test-fast lint format bench bench-many bench-durability bench-statistics bench-same-load chaos screenshots lock
 
 help: ## say what can be asked for
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -60,6 +60,9 @@ bench-durability: setup-tests ## measure what replication modes and levels of sy
 bench-statistics: setup-tests ## look on simulated runs how often comparisons are right; needs no demo
 	@$(PYTHON) -m deploy.bench.statistics
 	@$(PYTHON) -m deploy.bench.nights
+
+bench-same-load: setup-tests ## look on real runs how often comparisons are right, in a lab of its own; half an hour
+	@$(PYTHON) -m deploy.bench.same_load
 
 chaos: setup-tests ## kill programs of the running demo amid 300 rollouts, and look what every pgpool runs
 	@$(PYTHON) -m deploy.chaos

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tests.product import Product
 
 HERE = Path(__file__).parent
+PGBENCH_TABLES = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers"
 
 # A machine under load takes long for any example; no property fails by that.
 settings.register_profile("lifeguard", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -75,6 +76,16 @@ def restored(product: "Product") -> "Iterator[Product]":
     """The product for a test that changes or breaks something; it is put right afterwards."""
     yield product
     product.restore()
+
+
+@pytest.fixture
+def loadable_product(restored: "Product") -> "Iterator[Product]":
+    """The product for a test that puts its cluster under load: what runs leave is put away, and load not allowed."""
+    yield restored
+    restored.ask("clusters/orders/benchmarks/", method="PUT", body={"is_on": False})
+    backends = restored.lab.backends
+    with backends.connect(backends.primary, restored.lab.addresses["app"]["database"]) as superuser:
+        superuser.execute(f"DROP TABLE IF EXISTS {PGBENCH_TABLES}".encode())
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """A benchmark run from the browser: allowed, started by a form, watched to its end."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
@@ -12,25 +12,16 @@ from tests.product import Product
 
 pytestmark = pytest.mark.timeout(400)
 
-TABLES = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers"
 # How many seconds the chart shows.
 DRAWN = "() => Number(document.querySelector('run-chart[metric=tps] .chart')?.dataset.points ?? 0)"
 
 
-@pytest.fixture
-def loadable(restored: Product) -> Iterator[Product]:
-    """What a run leaves is put away; nobody has allowed load before."""
-    yield restored
-    restored.ask("clusters/orders/benchmarks/", method="PUT", body={"is_on": False})
-    backends = restored.lab.backends
-    with backends.connect(backends.primary, restored.lab.addresses["app"]["database"]) as superuser:
-        superuser.execute(f"DROP TABLE IF EXISTS {TABLES}")
-
-
-def test_a_run_is_allowed_started_and_watched_to_its_end(loadable: Product, visit: Callable[..., Visitor]) -> None:
+def test_a_run_is_allowed_started_and_watched_to_its_end(
+    loadable_product: Product, visit: Callable[..., Visitor]
+) -> None:
     visitor = visit()
     page = visitor.go("~benchmarks/allow/")
-    app = loadable.lab.addresses["app"]
+    app = loadable_product.lab.addresses["app"]
     page.get_by_label("Database").fill(app["database"])
     page.get_by_label("Role", exact=True).fill(app["username"])
     page.get_by_label("Password of this role").fill(app["password"])
