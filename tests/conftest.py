@@ -40,11 +40,12 @@ def marked_folder(item: pytest.Item) -> str | None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Marks come before -m chooses by them, the order after all others have had their say."""
+    has_second_try = config.getoption("reruns", default=None) is None
     for item in items:
         folder = marked_folder(item)
         if folder is not None:
             item.add_marker(getattr(pytest.mark, folder))
-        if "domain" not in item.path.parts and item.get_closest_marker("check") is None:
+        if has_second_try and "domain" not in item.path.parts and item.get_closest_marker("check") is None:
             # Servers, real or fake, on a busy machine: one second try, which the summary shows.
             item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
     yield
