@@ -11,8 +11,6 @@ from apps.benchmarks.domain.run_wish import Limits, Room
 from apps.benchmarks.domain.topologies import Server, Topology
 from apps.benchmarks.domain.workloads import WRITES, Workload
 
-ONLY_READS = "this workload only reads: its commits wait for nothing at any level"
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -31,7 +29,9 @@ class Choice:
 
 
 def choices(offered: Sequence[Topology], *, workload: Workload, limits: Limits) -> list[Choice]:
-    return [_choice(topology, workload, limits) for topology in offered]
+    """Levels of synchronous_commit only where something is committed that could wait."""
+    writes = workload.writes or WRITES.name in workload.parameters
+    return [_choice(topology, workload, limits) for topology in offered if writes or not topology.commit_level]
 
 
 def _choice(topology: Topology, workload: Workload, limits: Limits) -> Choice:
@@ -42,9 +42,7 @@ def _choice(topology: Topology, workload: Workload, limits: Limits) -> Choice:
         why_not = "takes no writes, and this workload writes"
     elif most < len(topology.servers):
         why_not = "no session is free there now"
-    is_reading = not workload.writes and WRITES.name not in workload.parameters
-    note = ONLY_READS if topology.commit_level and is_reading else topology.note
-    return Choice(topology, most, why_not, note)
+    return Choice(topology, most, why_not, topology.note)
 
 
 def most_clients(topology: Topology, limits: Limits) -> int:
