@@ -13,7 +13,7 @@ from django.utils import timezone
 from psycopg import sql
 from rest_framework.test import APIClient
 
-from apps.benchmarks.control import comparison_rows, run_engine, run_rows
+from apps.benchmarks.control import comparison_rows, run_engine, run_folder, run_rows
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun, RunSample
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest
 from deploy.lab import Lab
@@ -86,7 +86,7 @@ def test_clients_are_spread_over_all_pgpools_and_the_tables_are_used_again(loada
     operator = script("operator")
     first = carried_out(asked(operator))
     run = asked(operator, topology="pgpools", clients=3)
-    left = Path(tempfile.mkdtemp(prefix=f"lifeguard-run-{run.pk}-"))  # by an attempt whose worker was killed
+    left = Path(tempfile.mkdtemp(prefix=run_folder.prefix_of(run)))  # by an attempt whose worker was killed
     run = carried_out(run)
 
     assert not left.exists()
@@ -248,7 +248,7 @@ def programs_of(run: BenchmarkRun) -> list[str]:
     for link in Path("/proc").glob("[0-9]*/cwd"):
         with contextlib.suppress(OSError):  # one that has ended, or belongs to somebody else
             found.append(str(link.readlink()))
-    return [place for place in found if f"/lifeguard-run-{run.pk}-" in place]
+    return [place for place in found if f"/{run_folder.prefix_of(run)}" in place]
 
 
 @pytest.mark.parametrize(
