@@ -1,6 +1,6 @@
 """Runs through an endpoint: what is asked of it before anything is prepared, and whether the data stands behind it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,10 +10,11 @@ from django.utils import timezone
 
 from apps.benchmarks.control import run_engine
 from apps.benchmarks.domain.own_program import line
+from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
-from apps.benchmarks.drivers import known
-from apps.benchmarks.drivers.driver import Account, NotAnswered, Standing, environment
+from apps.benchmarks.drivers import database, known
+from apps.benchmarks.drivers.driver import Account, CannotPrepare, NotAnswered, Standing, environment
 from apps.benchmarks.drivers.own_program import OwnProgram
 from apps.benchmarks.drivers.processes import Command
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkEndpoint, BenchmarkRun
@@ -30,6 +31,7 @@ class Told(OwnProgram):
     def __init__(self, *, behind: bool | None = True) -> None:
         super().__init__("told")
         self._behind = behind
+        self.broken: list[RunFinding] = []
         self.looked_at: list[str] = []
 
     def look(self, wish: Wish, primary: Server, account: Account) -> Standing:
@@ -37,6 +39,11 @@ class Told(OwnProgram):
         if primary.is_endpoint and self._behind is None:
             raise NotAnswered(f"{primary.name}: no shard for this statement")
         return Standing(not primary.is_endpoint or bool(self._behind), ())
+
+    def check_data(
+        self, wish: Wish, primary: Server, account: Account, *, watch: Callable[[], None]
+    ) -> list[RunFinding]:
+        return self.broken
 
     def load(
         self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
@@ -130,6 +137,36 @@ def test_what_a_router_does_not_say_is_a_note(
     assert (run.state, run.error) == ("done", "")
     [note] = [one for one in run.environment["notes"] if "bouncer-1" in one]
     assert words in note
+
+
+def test_conditions_of_tables_that_the_load_may_not_have_touched_are_not_told(
+    carried_out: Callable[..., BenchmarkRun],
+) -> None:
+    driver = Told(behind=False)
+    driver.broken = [{"check": "consistency_1", "ok": True, "sentence": "It holds."}]
+
+    run = carried_out(driver, kind="router")
+
+    found = {one["check"]: one["sentence"] for one in run.findings}
+    assert "consistency_1" not in found
+    assert "are not those that were made on" in found["data_checked"]
+
+
+@pytest.mark.parametrize(("kind", "error"), [("pooler", ""), ("balancer", "has not applied the data")])
+def test_only_one_that_may_lead_to_a_standby_waits_for_replay(
+    carried_out: Callable[..., BenchmarkRun], cluster: Cluster, monkeypatch: pytest.MonkeyPatch, kind: str, error: str
+) -> None:
+    def lags(primary: Server, standbys: Sequence[Server], *_: Any, **__: Any) -> None:
+        if standbys:
+            raise CannotPrepare("pg2 has not applied the data")
+
+    monkeypatch.setattr(database, "await_replay", lags)
+    cluster.backends.create(node_id=1, hostname="127.0.0.1", port=1)
+
+    run = carried_out(Told(), kind=kind)
+
+    assert error in run.error
+    assert run.state == ("failed" if error else "done")
 
 
 def test_what_only_a_router_may_leave_open_fails_at_a_pooler(carried_out: Callable[..., BenchmarkRun]) -> None:

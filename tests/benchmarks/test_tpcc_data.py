@@ -256,9 +256,34 @@ def test_data_of_another_size_is_not_that_of_the_run(session: Session) -> None:
     session.execute("UPDATE made SET made_by = made_by + 1")
     assert not driver.look(wished(), server, account).is_ready
     session.execute("UPDATE made SET made_by = made_by - 1")
+    session.execute("ALTER TABLE made RENAME made_by TO made_in")
+    assert not driver.look(wished(), server, account).is_ready
+    session.execute("ALTER TABLE made RENAME made_in TO made_by")
     session.execute("ALTER TABLE made RENAME TO unmade")
     assert not driver.look(wished(), server, account).is_ready
     session.execute("ALTER TABLE unmade RENAME TO made")
+
+
+def test_a_schema_of_another_role_is_told_with_what_mends_it(session: Session) -> None:
+    server, account = here()
+    session.execute("CREATE ROLE stranger LOGIN PASSWORD 'passes'")
+    try:
+        with pytest.raises(CannotPrepare, match="belongs to another role"):
+            Tpcc().look(wished(), server, replace(account, username="stranger", password="passes"))
+    finally:
+        session.execute("DROP ROLE stranger")
+
+
+def test_sessions_of_another_isolation_are_a_finding(session: Session) -> None:
+    assert "isolation" not in findings_of(wished())
+    session.execute("ALTER ROLE CURRENT_USER SET default_transaction_isolation = 'repeatable read'")
+    try:
+        ok, sentence = findings_of(wished())["isolation"]
+    finally:
+        session.execute("ALTER ROLE CURRENT_USER RESET default_transaction_isolation")
+
+    assert not ok
+    assert "repeatable read" in sentence
 
 
 def test_a_check_that_is_ended_ends_its_statement_too(data: Any, db: None) -> None:

@@ -129,6 +129,8 @@ def test_a_role_that_may_make_no_schema_is_told_what_it_needs() -> None:
 
     assert "GRANT CREATE ON DATABASE" in Tpcc().failure(said, 2)
     assert "GRANT" not in Tpcc().failure("pgbench: error: out of memory", 1)
+    owned = "pgbench: error: client 0 aborted in command 0: ERROR:  must be owner of schema lifeguard_tpcc"
+    assert "belongs to another role" in Tpcc().failure(owned, 2)
 
 
 def test_a_reader_is_told_what_it_is_not() -> None:

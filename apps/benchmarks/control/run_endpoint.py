@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from apps.benchmarks.control.endpoint_visit import visit
-from apps.benchmarks.domain.endpoints import ROUTER
+from apps.benchmarks.domain.endpoints import POOLER, ROUTER
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.drivers.driver import Account, CannotPrepare, Driver, NotAnswered
 from apps.clusters.models import Cluster
 
 
-def reach(wish: Wish, account: Account) -> None:
-    """Before anything is prepared. Raises CannotPrepare with where it is and what to look at."""
+def reach(wish: Wish, account: Account, *, cluster: Cluster) -> bool:
+    """Before anything is prepared: whether all of its sessions are known to lead to the primary.
+
+    Raises CannotPrepare with where it is and what to look at.
+    """
     server = wish.topology.endpoint
     if server is None:
-        return
+        return False
     found = visit(server, account)
     if found.refusal:
         raise CannotPrepare(f"endpoint {_place(server)} takes no load. {found.refusal} {found.fix}".strip())
@@ -23,6 +26,8 @@ def reach(wish: Wish, account: Account) -> None:
             f"endpoint {_place(server)} leads to a standby, and this load writes. Choose one that only reads, or let "
             "the endpoint lead to the primary."
         )
+    # Others may lead the next session elsewhere.
+    return _kind(cluster, server) == POOLER and found.is_in_recovery is False
 
 
 def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluster, primary: Server) -> list[str]:
@@ -30,8 +35,7 @@ def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluste
     server = wish.topology.endpoint
     if server is None:
         return []
-    kinds = cluster.benchmark_endpoints.filter(name=server.name).values_list("kind", flat=True)
-    is_router = kinds.first() == ROUTER
+    is_router = _kind(cluster, server) == ROUTER
     try:
         standing = driver.look(wish, server, account)
     except NotAnswered as error:
@@ -47,6 +51,10 @@ def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluste
         f"endpoint {_place(server)} leads to a database without the tables that were made on {primary.name}. Let its "
         f"database {account.database} lead to that of the servers of {cluster.name}."
     )
+
+
+def _kind(cluster: Cluster, server: Server) -> str | None:
+    return cluster.benchmark_endpoints.filter(name=server.name).values_list("kind", flat=True).first()
 
 
 def _place(server: Server) -> str:

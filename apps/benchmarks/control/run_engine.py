@@ -65,6 +65,10 @@ def carry_out(*, run_id: int, holder: str, clock: Callable[[], datetime]) -> Non
         attempt.end(State.FAILED, error=str(error))
 
 
+def _not_checked(why: str) -> RunFinding:
+    return {"check": "data_checked", "ok": False, "sentence": f"Its data was not checked: {why}"}
+
+
 class _Attempt:
     """One try of one run by the worker that holds its lease."""
 
@@ -79,6 +83,7 @@ class _Attempt:
         self._course: Course | None = None
         self._measures_since = 0.0
         self._has_loaded = False
+        self._unseen: list[str] = []
 
     def go(self) -> None:
         self._account = self._sign_in()
@@ -130,7 +135,7 @@ class _Attempt:
         if primary is None:
             raise RunFailed("No pgpool has named the primary, so nobody knows where the data is to be prepared.")
         self._primary = primary
-        run_endpoint.reach(self._wish, self._account)
+        leads_to_primary = run_endpoint.reach(self._wish, self._account, cluster=self.run.cluster)
         asked = (self.run, self._wish, primary, self._account)
         run_replication.refuse_unless_commits_return(*asked, watch=self._watch)
         found = self._driver.look(self._wish, primary, self._account)
@@ -145,11 +150,13 @@ class _Attempt:
         standbys = [one.servers[0] for one in offered if one.key.startswith("standby:")]
         self._phase("waits until the standbys have applied its data")
         until = time.monotonic() + REPLAYS_WITHIN_S
-        database.await_replay(primary, self._applying(standbys), self._account, watch=self._watch, until=until)
+        applying = [] if leads_to_primary else self._applying(standbys)
+        database.await_replay(primary, applying, self._account, watch=self._watch, until=until)
         cluster = self.run.cluster
-        self._notes += run_endpoint.look_behind(
+        self._unseen = run_endpoint.look_behind(
             self._driver, self._wish, self._account, cluster=cluster, primary=primary
         )
+        self._notes += self._unseen
         environment = run_environment.at_start(
             self.run, self._wish, program_version=self._driver.version(self._program),
             server_version=database.version(primary, self._account),
@@ -214,9 +221,11 @@ class _Attempt:
 
     def _checked_data(self) -> list[RunFinding]:
         try:
-            return self._driver.check_data(self._wish, self._primary, self._account, watch=self._watch_check)
+            found = self._driver.check_data(self._wish, self._primary, self._account, watch=self._watch_check)
         except (CannotPrepare, RunStopped) as error:  # what was measured stands all the same
-            return [{"check": "data_checked", "ok": False, "sentence": f"Its data was not checked: {error}"}]
+            return [_not_checked(str(error))]
+        # Conditions of the primary's tables say nothing of a load that may have changed others.
+        return [_not_checked("; ".join(self._unseen))] if found and self._unseen else found
 
     def _commands(self, duration_s: int, *, is_measured: bool) -> list[Command]:
         found = self._driver.load(

@@ -8,6 +8,7 @@ from apps.benchmarks.domain.topologies import ENDPOINT, Server, Topology
 
 BALANCER = "balancer"
 ROUTER = "router"
+POOLER = "pooler"
 
 
 @dataclass(frozen=True)

@@ -119,6 +119,15 @@ def of_condition(condition: Condition, looked: Looked) -> RunFinding:
     )  # fmt: skip
 
 
+def of_isolation(level: str) -> RunFinding:
+    """Of sessions that begin at another level than the transactions are written for."""
+    said = (
+        f"Sessions of its role begin at {level}, and these transactions are written for read committed: those that "
+        "meet at a row fail, and are counted as failed. ALTER ROLE … SET default_transaction_isolation mends it."
+    )
+    return _finding("isolation", False, said)
+
+
 def of_size(size: Size) -> list[RunFinding]:
     """What a reader must know of data that is smaller than specified."""
     found = []

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
+
 from apps.benchmarks.domain import tpcc
 from apps.benchmarks.domain.pgbench_output import parse_result
 from apps.benchmarks.domain.run_findings import RunFinding
@@ -17,7 +19,7 @@ from apps.benchmarks.domain.run_result import Part
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.drivers import database
-from apps.benchmarks.drivers.driver import Account, Standing, environment
+from apps.benchmarks.drivers.driver import Account, CannotPrepare, Standing, environment
 from apps.benchmarks.drivers.pgbench import Pgbench, load_report, logged_by_script, place, together
 from apps.benchmarks.drivers.pgbench_scripts import script_reports
 from apps.benchmarks.drivers.processes import Command
@@ -36,9 +38,15 @@ _PREPARATION = ("tables", "rows", "transactions", "warehouse", "keys")
 # Warehouses that are made at a time; each is as much work as a session of the server can do.
 _MOST_MAKERS = 4
 _MAY_NOT = "permission denied for database"
+_OWNED_BY_ANOTHER = f"must be owner of schema {SCHEMA}"
+_NOT_ITS_OWN = (
+    f"The schema {SCHEMA} is there and belongs to another role. Let its owner drop it (DROP SCHEMA {SCHEMA} CASCADE), "
+    "or give benchmarks a database of their own."
+)
+_ISOLATION = "read committed"
 _NOTES = (
     "no keying and no think times: clients are no terminals, and the server sets the rate, which is no tpmC",
-    "each transaction is one call of the server, of a warehouse that is drawn anew, with rows read as READ COMMITTED",
+    "each transaction is one call of the server, of a warehouse that is drawn anew",
     "there are no foreign keys, and deliveries are not queued",
     "orders stay: each run adds to them, and the next one finds more (reseed makes the tables anew)",
 )
@@ -51,10 +59,15 @@ class Tpcc(Pgbench):
         """Data of another size, or made by another version of Lifeguard, is not that of the run."""
         size = tpcc.size_of(wish.parameters)
         with database.session(primary, account) as session:
-            wanted = {*TABLES, _MADE}
-            if database.standing_tables(session, wanted) != wanted:
+            try:
+                wanted = {*TABLES, _MADE}
+                if database.standing_tables(session, wanted) != wanted:
+                    return Standing(False, TABLES)
+                made = session.execute("SELECT made_by, warehouses, size_percent FROM lifeguard_tpcc.made").fetchall()
+            except psycopg.errors.UndefinedColumn:  # made by a version that told it otherwise
                 return Standing(False, TABLES)
-            made = session.execute("SELECT made_by, warehouses, size_percent FROM lifeguard_tpcc.made").fetchall()
+            except psycopg.errors.InsufficientPrivilege as error:
+                raise CannotPrepare(_NOT_ITS_OWN) from error
         return Standing(made == [(_made_by(), size.warehouses, size.size_percent)], TABLES)
 
     def preparation(self, program: str, wish: Wish, primary: Server, account: Account) -> list[Command]:
@@ -90,15 +103,18 @@ class Tpcc(Pgbench):
 
     def failure(self, output: str, exit_code: int) -> str:
         said = super().failure(output, exit_code)
-        if _MAY_NOT not in output:
-            return said
-        return f"{said} It makes a schema of its own, {SCHEMA}: GRANT CREATE ON DATABASE lets its role do so."
+        if _MAY_NOT in output:
+            return f"{said} It makes a schema of its own, {SCHEMA}: GRANT CREATE ON DATABASE lets its role do so."
+        return f"{said} {_NOT_ITS_OWN}" if _OWNED_BY_ANOTHER in output else said
 
     def check_data(
         self, wish: Wish, primary: Server, account: Account, *, watch: Callable[[], None]
     ) -> list[RunFinding]:
         with database.session(primary, account) as session:
             found = conditions.look(session, watch=watch)
+            isolation = str(database.one(session, "SHOW default_transaction_isolation"))
+        if isolation != _ISOLATION:
+            found.append(tpcc.of_isolation(isolation))
         # What is violated stands before all that holds.
         return [*sorted(found, key=lambda one: one["ok"]), *tpcc.of_size(tpcc.size_of(wish.parameters))]
 
