@@ -276,11 +276,12 @@ def test_a_schema_of_another_role_is_told_with_what_mends_it(session: Session) -
 
 def test_sessions_of_another_isolation_are_a_finding(session: Session) -> None:
     assert "isolation" not in findings_of(wished())
-    session.execute("ALTER ROLE CURRENT_USER SET default_transaction_isolation = 'repeatable read'")
+    change = sql.SQL("ALTER DATABASE {} {{}}").format(sql.Identifier(session.info.dbname)).as_string()
+    session.execute(change.format("SET default_transaction_isolation TO 'repeatable read'").encode())
     try:
         ok, sentence = findings_of(wished())["isolation"]
     finally:
-        session.execute("ALTER ROLE CURRENT_USER RESET default_transaction_isolation")
+        session.execute(change.format("RESET default_transaction_isolation").encode())
 
     assert not ok
     assert "repeatable read" in sentence
