@@ -107,8 +107,8 @@ class EndpointView(APIView):
         endpoint = endpoint_of(cluster=lookup.cluster_of(caller=caller, slug=slug), name=name)
         changes = _read(EndpointChange, request)
         with as_problems():
-            endpoints.change(caller=caller, endpoint=endpoint, changes=changes)
-        return Response(endpoint_answer(endpoint))
+            stored = endpoints.change(caller=caller, endpoint=endpoint, changes=changes)
+        return Response(endpoint_answer(stored))
 
     @extend_schema(operation_id="clusters_endpoints_remove", responses=shapes.answer(None, 404, status=204))
     def delete(self, request: Request, slug: str, name: str) -> Response:

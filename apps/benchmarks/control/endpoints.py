@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.db import transaction
+from django.http import Http404
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
@@ -35,13 +36,14 @@ class EndpointRefused(ValueError):
 
 
 def add(*, caller: Caller, cluster: Cluster, name: str, facts: Mapping[str, Any]) -> BenchmarkEndpoint:
-    """facts: of FIELDS, host and port among them. Raises EndpointRefused."""
+    """facts: of FIELDS, host and port among them. Raises EndpointRefused, or Http404: the cluster is gone."""
     caller.require(Role.ADMIN)
     endpoint = BenchmarkEndpoint(cluster=cluster, name=name, **facts)
     _refuse_name(endpoint)
     _refuse_place(endpoint)
     with transaction.atomic():
-        Cluster.objects.select_for_update(no_key=True).get(pk=cluster.pk)
+        if Cluster.objects.select_for_update(no_key=True).filter(pk=cluster.pk).first() is None:
+            raise Http404(f"The cluster {cluster.slug} was removed meanwhile.")
         if cluster.benchmark_endpoints.count() >= MOST_ENDPOINTS:
             raise EndpointRefused("name", f"{cluster.name} has {MOST_ENDPOINTS} endpoints already; remove one first")
         if cluster.benchmark_endpoints.filter(name=name).exists():
@@ -52,27 +54,45 @@ def add(*, caller: Caller, cluster: Cluster, name: str, facts: Mapping[str, Any]
 
 
 def change(*, caller: Caller, endpoint: BenchmarkEndpoint, changes: Mapping[str, Any]) -> BenchmarkEndpoint:
-    """changes: of FIELDS. Its name stays: runs and campaigns know it by that. Raises EndpointRefused."""
+    """changes: of FIELDS; none of them is no change. Returns it as it is stored now.
+
+    Its name stays: runs and campaigns know it by that. Raises EndpointRefused, or Http404: it is gone.
+    """
     caller.require(Role.ADMIN)
-    before = described(endpoint)
     for name, value in changes.items():
         setattr(endpoint, name, value)
     if {"host", "port"} & set(changes):
         _refuse_place(endpoint)
     with transaction.atomic():
-        changed = {name: getattr(endpoint, name) for name in changes}
-        if changed:
-            endpoint.save(update_fields=[*changed, "changed_at"])
-        _record(caller, endpoint, "changed", before={name: before[name] for name in changed}, after=changed)
-    return endpoint
+        stored = _locked(endpoint)
+        if not changes:
+            return stored
+        before = described(stored)
+        for name, value in changes.items():
+            setattr(stored, name, value)
+        stored.save(update_fields=[*changes, "changed_at"])
+        _record(caller, stored, "changed", before={name: before[name] for name in changes}, after=dict(changes))
+    return stored
 
 
 def remove(*, caller: Caller, endpoint: BenchmarkEndpoint) -> None:
-    """Runs that wait for it fail when their turn comes, and say why; those that are over keep its name."""
+    """Runs that wait for it fail when their turn comes, and say why; those that are over keep its name.
+
+    Raises Http404: it is gone already.
+    """
     caller.require(Role.ADMIN)
     with transaction.atomic():
-        _record(caller, endpoint, "removed", before=described(endpoint))
-        endpoint.delete()
+        stored = _locked(endpoint)
+        _record(caller, stored, "removed", before=described(stored))
+        stored.delete()
+
+
+def _locked(endpoint: BenchmarkEndpoint) -> BenchmarkEndpoint:
+    rows = BenchmarkEndpoint.objects.select_for_update(of=("self",)).select_related("cluster")
+    stored = rows.filter(pk=endpoint.pk).first()
+    if stored is None:
+        raise Http404(f"The endpoint {endpoint.name} was removed meanwhile.")
+    return stored
 
 
 def described(endpoint: BenchmarkEndpoint) -> dict[str, Any]:
