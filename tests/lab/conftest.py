@@ -4,15 +4,20 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
+from psycopg import sql
 
+from apps.benchmarks.models import BenchmarkAccess
 from apps.clusters.domain.pgpool_conf import is_readable, parse
 from deploy.lab import Lab
 from deploy.lab.plan import Pgpool
+from tests.lab.registered import register_lab
 
 NUM_INIT_CHILDREN = 32
+MADE_BY_LOADS = "^(pgbench_|sbtest|lifeguard_pubsub_)"
 
 
 @pytest.fixture(scope="session")
@@ -86,3 +91,20 @@ def _is_seen(is_true: Callable[[], object]) -> bool:
 @pytest.fixture(name="wait_until", scope="session")
 def wait_until_fixture() -> Callable[..., None]:
     return wait_until
+
+
+@pytest.fixture
+def loadable(lab: Lab, settings: Any) -> Iterator[Lab]:
+    """orders of acme, which may be put under load; what the workloads made in its database goes afterwards."""
+    cluster, _ = register_lab(lab, settings)
+    primary, app = lab.backends.primary, lab.addresses["app"]
+    numbers = {(one["host"], one["port"]): one["node_id"] for one in lab.addresses["backends"]}
+    cluster.primary_node_id = numbers[primary.host, primary.port]
+    cluster.save()
+    BenchmarkAccess.objects.create(cluster=cluster, is_on=True, **app)
+    yield lab
+    with lab.backends.connect(primary, app["database"]) as superuser:
+        found = superuser.execute("SELECT tablename FROM pg_tables WHERE tablename ~ %s", [MADE_BY_LOADS]).fetchall()
+        for (table,) in found:
+            superuser.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(table)))
+        superuser.execute("DROP SCHEMA IF EXISTS lifeguard_tpcc CASCADE")

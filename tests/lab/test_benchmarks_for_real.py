@@ -3,7 +3,7 @@
 import contextlib
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +18,11 @@ from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun, RunSample
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest
 from deploy.lab import Lab
 from tests.clusters.callers_at_doors import script
-from tests.lab.registered import register_lab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 COMPARISONS = "/api/v1/benchmarks/comparisons/"
 RUNS = "/api/v1/benchmarks/runs/"
-TABLES = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers, sbtest1, sbtest2"
-
-
-@pytest.fixture
-def loadable(lab: Lab, settings: Any) -> Iterator[Lab]:
-    """orders of acme, which may be put under load; the tables of the workloads go afterwards."""
-    cluster, _ = register_lab(lab, settings)
-    primary = lab.backends.primary
-    numbers = {(one["host"], one["port"]): one["node_id"] for one in lab.addresses["backends"]}
-    cluster.primary_node_id = numbers[primary.host, primary.port]
-    cluster.save()
-    app = lab.addresses["app"]
-    BenchmarkAccess.objects.create(cluster=cluster, is_on=True, **app)
-    yield lab
-    with lab.backends.connect(primary, app["database"]) as superuser:
-        superuser.execute(f"DROP TABLE IF EXISTS {TABLES}")
 
 
 def asked(operator: APIClient, **changes: Any) -> BenchmarkRun:

@@ -17,9 +17,8 @@ from deploy import machine
 from deploy.lab import Lab
 from deploy.lab.bouncer import Bouncer
 from tests.clusters.callers_at_doors import script
-from tests.lab.test_benchmarks_for_real import COMPARISONS, asked, carried_out, loadable
+from tests.lab.test_benchmarks_for_real import COMPARISONS, asked, carried_out
 
-__all__ = ["loadable"]
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ENDPOINTS = "/api/v1/clusters/orders/endpoints/"

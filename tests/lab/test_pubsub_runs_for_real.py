@@ -1,39 +1,17 @@
 """Pub/sub messaging as a benchmark run by REST, against the real cluster."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from django.utils import timezone
 
 from apps.benchmarks.control import run_engine
-from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
+from apps.benchmarks.models import BenchmarkRun
 from deploy.lab import Lab
 from tests.clusters.callers_at_doors import script
-from tests.lab.registered import register_lab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 RUNS = "/api/v1/benchmarks/runs/"
 MESSAGING = {"writers": 2, "groups": 2, "readers_per_group": 2, "partitions": 2, "throttle_per_s": 300}
-TABLES = [f"lifeguard_pubsub_{name}" for name in ("counters", "looks", "positions", "messages_0", "messages_1")]
-
-
-@pytest.fixture
-def loadable(lab: Lab, settings: Any) -> Iterator[Lab]:
-    """orders of acme, which may be put under load; the tables go afterwards."""
-    cluster, _ = register_lab(lab, settings)
-    primary, app = lab.backends.primary, lab.addresses["app"]
-    [cluster.primary_node_id] = [
-        one["node_id"]
-        for one in lab.addresses["backends"]
-        if (one["host"], one["port"]) == (primary.host, primary.port)
-    ]
-    cluster.save()
-    BenchmarkAccess.objects.create(cluster=cluster, is_on=True, **app)
-    yield lab
-    with lab.backends.connect(primary, app["database"]) as superuser:
-        superuser.execute(f"DROP TABLE IF EXISTS {', '.join(TABLES)}")
 
 
 def test_messaging_through_all_pgpools_is_run_by_rest_and_accounts_for_every_message(loadable: Lab) -> None:

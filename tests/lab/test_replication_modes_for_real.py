@@ -9,16 +9,14 @@ from rest_framework.test import APIClient
 
 from apps.benchmarks.control import run_engine, run_replication
 from apps.benchmarks.control.run_course import Course
-from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
+from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.models import Cluster
 from deploy.lab import Lab, synchronous
 from tests.clusters.callers_at_doors import script
-from tests.lab.registered import register_lab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 RUNS = "/api/v1/benchmarks/runs/"
-TABLES = "pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers"
 # Fails unless its sessions are read-only and of the level.
 TELLING = (
     "SELECT 1 / (current_setting('synchronous_commit') = 'remote_write')::int"
@@ -27,18 +25,10 @@ TELLING = (
 
 
 @pytest.fixture
-def loadable(lab: Lab, settings: Any) -> Iterator[Lab]:
-    """orders of acme, which may be put under load; replication is as it was afterwards, and the tables go."""
-    cluster, _ = register_lab(lab, settings)
-    primary, app = lab.backends.primary, lab.addresses["app"]
-    numbers = {(one["host"], one["port"]): one["node_id"] for one in lab.addresses["backends"]}
-    cluster.primary_node_id = numbers[primary.host, primary.port]
-    cluster.save()
-    BenchmarkAccess.objects.create(cluster=cluster, is_on=True, **app)
-    yield lab
-    synchronous.put_back(lab.backends)
-    with lab.backends.connect(primary, app["database"]) as superuser:
-        superuser.execute(f"DROP TABLE IF EXISTS {TABLES}")
+def replicated(loadable: Lab) -> Iterator[Lab]:
+    """The same, whose replication is as it was afterwards."""
+    yield loadable
+    synchronous.put_back(loadable.backends)
 
 
 def asked(operator: APIClient, topology: str, **changes: Any) -> BenchmarkRun:
@@ -63,17 +53,17 @@ def waiting_commits(lab: Lab) -> int:
     return int(row[0]) if row else 0
 
 
-def test_levels_of_commit_are_measured_under_one_synchronous_standby(loadable: Lab) -> None:
-    names = synchronous.first_of(loadable.backends)
-    first, second = (backend.name for backend in loadable.backends.standbys)
+def test_levels_of_commit_are_measured_under_one_synchronous_standby(replicated: Lab) -> None:
+    names = synchronous.first_of(replicated.backends)
+    first, second = (backend.name for backend in replicated.backends.standbys)
     telling = {"scripts": [{"name": "tell", "sql": TELLING, "weight": 1}], "writes": False}
     operator = script("operator")
     runs = [asked(operator, "commit:off"), asked(operator, "commit:remote_apply")]
     runs.append(asked(operator, "commit:remote_write", workload="pgbench-scripts", parameters=telling))
     plain = asked(operator, "primary", workload="pgbench-select-only")
-    synchronous.await_standbys(loadable.backends)
+    synchronous.await_standbys(replicated.backends)
 
-    with synchronous.waits_for(loadable.backends, names):
+    with synchronous.waits_for(replicated.backends, names):
         for run in runs:
             carry_out(run)
     carry_out(plain)
@@ -91,9 +81,9 @@ def test_levels_of_commit_are_measured_under_one_synchronous_standby(loadable: L
 
 
 def test_where_commits_would_wait_for_ever_a_run_says_so(
-    loadable: Lab, monkeypatch: pytest.MonkeyPatch, wait_until: Callable[..., None]
+    replicated: Lab, monkeypatch: pytest.MonkeyPatch, wait_until: Callable[..., None]
 ) -> None:
-    backends = loadable.backends
+    backends = replicated.backends
     monkeypatch.setattr(run_replication, "COMES_BACK_WITHIN_S", 0.0)
     monkeypatch.setattr(run_engine, "GRACE_S", 1.0)
     operator = script("operator")
@@ -108,7 +98,7 @@ def test_where_commits_would_wait_for_ever_a_run_says_so(
 
     monkeypatch.setattr(run_engine, "Course", lose_standbys)
     carry_out(hanging)
-    wait_until(lambda: waiting_commits(loadable) == 0, "no commit of the load waits any more")
+    wait_until(lambda: waiting_commits(replicated) == 0, "no commit of the load waits any more")
 
     assert (refused.state, refused.outputs.count()) == ("failed", 0)
     assert "asks for 1, and none of these standbys is connected" in refused.error

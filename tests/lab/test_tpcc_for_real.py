@@ -1,6 +1,5 @@
 """TPC-C-like runs against the real cluster: straight to the primary, and through a pgpool that reads at standbys."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -8,10 +7,8 @@ from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.benchmarks.control import run_engine
-from apps.benchmarks.models import BenchmarkAccess
 from deploy.lab import Lab
 from tests.clusters.callers_at_doors import script
-from tests.lab.registered import register_lab
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -19,23 +16,6 @@ RUNS = "/api/v1/benchmarks/runs/"
 # Some hundreds within two seconds, so that each of the five is among them, and no standby falls behind for it.
 SMALL = {"warehouses": 1, "size_percent": 3, "throttle_per_s": 200}
 KINDS = ["new order", "payment", "order status", "delivery", "stock level"]
-
-
-@pytest.fixture
-def loadable(lab: Lab, settings: Any) -> Iterator[Lab]:
-    """orders of acme, which may be put under load; the schema goes afterwards."""
-    cluster, _ = register_lab(lab, settings)
-    primary, app = lab.backends.primary, lab.addresses["app"]
-    [cluster.primary_node_id] = [
-        one["node_id"]
-        for one in lab.addresses["backends"]
-        if (one["host"], one["port"]) == (primary.host, primary.port)
-    ]
-    cluster.save()
-    BenchmarkAccess.objects.create(cluster=cluster, is_on=True, **app)
-    yield lab
-    with lab.backends.connect(primary, app["database"]) as superuser:
-        superuser.execute("DROP SCHEMA IF EXISTS lifeguard_tpcc CASCADE")
 
 
 def measured(operator: APIClient, topology: str, **parameters: Any) -> dict[str, Any]:
