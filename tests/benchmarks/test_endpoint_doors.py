@@ -151,7 +151,7 @@ def test_what_waits_for_one_that_is_removed_keeps_its_name(cluster: Cluster, api
     [
         ({"most_sessions": 10}, 11, "has 10 sessions at most: at most 10 there"),
         # two pgpools of 32 children, of which others use 4 and 2 are kept: 2 x 26
-        ({"stands_before_pgpools": True}, 53, "num_init_children of all pgpools behind it, of which others use 8"),
+        ({"stands_before_pgpools": True}, 53, "has 52 free children (2 times those of the fullest pgpool behind it"),
         ({"stands_before_pgpools": True, "most_sessions": 20}, 21, "has 20 sessions at most"),
         ({"stands_before_pgpools": True, "most_sessions": 90}, 53, "at most 52 there"),
     ],
@@ -168,6 +168,28 @@ def test_what_it_or_the_pgpools_behind_it_cannot_take_is_refused(
     assert answer.status_code == 400, answer.content
     assert words in answer.json()["errors"][0]["reason"]
     assert fewer.status_code == 202
+
+
+@pytest.mark.parametrize(
+    ("used", "most"),
+    [
+        ((28, 0), 4),  # 32 - 28 - 2 kept = 2 at the first, so 2 at the second too
+        ((0, 20), 20),  # 2 x (32 - 20 - 2)
+        ((32, 0), 0),  # past what is kept: no room, and none below 0
+    ],
+)
+def test_what_one_pgpool_has_free_beyond_the_fullest_is_no_room(
+    cluster: Cluster, api_client: Client, used: tuple[int, int], most: int
+) -> None:
+    for number, children in enumerate(used, start=1):
+        InstanceLatest.objects.filter(instance__name=f"pgpool-{number}").update(children_used=children)
+    added(cluster, stands_before_pgpools=True)
+
+    answer = api_client("operator").post(RUNS, asked(topology="endpoint:bouncer-1", clients=most + 1), format="json")
+
+    assert targets.limits_of(cluster, BenchmarkAccess.objects.get(cluster=cluster)).rooms["bouncer-1"].free == most
+    assert answer.status_code == 400
+    assert f"at most {most} there" in answer.json()["errors"][0]["reason"]
 
 
 def test_of_a_pgpool_that_nobody_has_polled_no_room_is_known(cluster: Cluster) -> None:

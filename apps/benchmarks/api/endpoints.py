@@ -37,7 +37,8 @@ class EndpointChange(StrictSerializer):
         help_text="that it takes at once, as max_client_conn of PgBouncer; null: not known",
     )  # fmt: skip
     stands_before_pgpools = StrictBoolean(
-        required=False, help_text="its sessions come to all pgpools, whose free children are its room"
+        required=False,
+        help_text="spread evenly over all pgpools: its room is what the fullest has free, times their number",
     )
 
 

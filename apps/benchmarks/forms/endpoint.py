@@ -41,7 +41,8 @@ class EndpointForm(forms.Form):
         label="Its sessions come to the primary, so what writes may go there", required=False
     )
     stands_before_pgpools = forms.BooleanField(
-        label="It stands before all pgpools, whose free children are its room", required=False
+        label="It stands before all pgpools and spreads its sessions evenly, so the fullest of them limits its room",
+        required=False,
     )
 
     @property

@@ -67,14 +67,14 @@ def limits_of(cluster: Cluster, access: BenchmarkAccess) -> Limits:
 
 
 def _room_of(row: BenchmarkEndpoint, pgpools: list[Room]) -> Room:
-    """The lesser of what it takes itself and what the pgpools behind it have free together."""
+    """The lesser of what it takes itself and what the pgpools behind it take, its sessions spread evenly over them.
+
+    What one pgpool has free beyond the others is no room: a balancer goes on to hand the full one its share.
+    """
     own = Room(limit=row.most_sessions, of="sessions at most")
-    if not row.stands_before_pgpools or any(room.limit is None for room in pgpools):
+    if not row.stands_before_pgpools or not pgpools or any(room.free is None for room in pgpools):
         return own
-    together = Room(
-        limit=sum(room.limit or 0 for room in pgpools),
-        used=sum(room.used or 0 for room in pgpools),
-        kept=sum(room.kept for room in pgpools),
-        of="num_init_children of all pgpools behind it",
-    )
-    return min((room for room in (own, together) if room.free is not None), key=lambda room: room.free or 0)
+    least = max(0, min(room.free or 0 for room in pgpools))
+    times = f"{len(pgpools)} times those of the fullest pgpool behind it, as its sessions are spread evenly"
+    behind = Room(limit=len(pgpools) * least, of=f"free children ({times})")
+    return min((room for room in (own, behind) if room.free is not None), key=lambda room: room.free or 0)
