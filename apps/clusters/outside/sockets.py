@@ -137,15 +137,24 @@ async def _in_own_thread(host: str, port: int) -> list[Any]:
 
 def _refuse_forbidden(host: str, address: str) -> None:
     """Link-local addresses hold the credentials service of cloud machines: nobody may point Lifeguard at it."""
-    ip = ipaddress.ip_address(address)
-    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
-        ip = ip.ipv4_mapped
+    ip = _unmapped(address)
     if ip.is_link_local or ip.is_multicast or ip.is_unspecified or ip in METADATA_ADDRESSES:
         raise AddressForbidden(
             "resolve",
             f"{host} is the address {address}, which is never contacted (link-local, multicast or unspecified)",
             "Give the address at which the machine is reached from elsewhere.",
         )
+
+
+def _unmapped(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    ip = ipaddress.ip_address(address)
+    return ip.ipv4_mapped or ip if isinstance(ip, ipaddress.IPv6Address) else ip
+
+
+async def machines_at(host: str, port: int, *, deadline_s: float) -> frozenset[str]:
+    """Addresses of host to compare with others: one that IPv6 maps is the IPv4 address it maps. Raises Unreachable."""
+    found = await resolve(host, port, deadline_s=deadline_s)
+    return frozenset(str(_unmapped(address)) for address in found)
 
 
 async def open_tcp(host: str, port: int, *, deadline_s: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

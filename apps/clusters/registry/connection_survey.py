@@ -19,7 +19,14 @@ from apps.clusters.outside.backend_client import BackendAddress
 from apps.clusters.outside.diagnosis import DiagnosisStep, diagnose, diagnose_backend
 from apps.clusters.outside.pcp import PcpAddress, PcpError, node_info
 from apps.clusters.outside.pgpool_client import PgpoolAddress, PgpoolUnreachable, connect
-from apps.clusters.outside.sockets import AddressForbidden, DeadlinePassed, Unreachable, by_deadline, resolve
+from apps.clusters.outside.sockets import (
+    AddressForbidden,
+    DeadlinePassed,
+    Unreachable,
+    by_deadline,
+    machines_at,
+    resolve,
+)
 from apps.clusters.registry.cluster_wanted import BackendWanted, PcpWanted, PgpoolWanted
 
 STEP_DEADLINE_S = 4.0
@@ -133,20 +140,30 @@ async def _ask_pgpools(question: Question) -> list[PgpoolFindings]:
 
 async def same_pgpools(pgpools: Sequence[AskedPgpool]) -> dict[str, AskedPgpool]:
     """field -> an earlier one that listens at the same address and port, however both are spelled."""
-    found = await asyncio.gather(*(_addresses_of(each) for each in pgpools))
+    found = await asyncio.gather(*(_machines_at((each.wanted.host, each.wanted.port)) for each in pgpools))
     twins: dict[str, AskedPgpool] = {}
     for position, each in enumerate(pgpools):
-        for other, addresses_there in zip(pgpools[:position], found[:position], strict=True):
-            if each.wanted.port == other.wanted.port and found[position] & addresses_there:
+        for other, machines_there in zip(pgpools[:position], found[:position], strict=True):
+            if each.wanted.port == other.wanted.port and found[position] & machines_there:
                 twins.setdefault(each.field, other)
     return twins
 
 
-async def _addresses_of(asked: AskedPgpool) -> set[str]:
+async def same_place(place: Address, known: Sequence[Address]) -> Address | None:
+    """The first of known that is at the same address and port, however both are spelled; None where none is."""
+    there = [each for each in known if each[1] == place[1]]
+    if not there:
+        return None
+    mine, *found = await asyncio.gather(*(_machines_at(each) for each in (place, *there)))
+    return next((each for each, machines in zip(there, found, strict=True) if machines & mine), None)
+
+
+async def _machines_at(place: Address) -> frozenset[str]:
+    """None of them where the name does not resolve now."""
     try:
-        return set(await resolve(asked.wanted.host, asked.wanted.port, deadline_s=STEP_DEADLINE_S))
+        return await machines_at(*place, deadline_s=STEP_DEADLINE_S)
     except Unreachable:
-        return set()
+        return frozenset()
 
 
 def _twin(found: PgpoolFindings, twin: AskedPgpool | None) -> PgpoolFindings:
@@ -282,11 +299,4 @@ async def why_forbidden(host: str) -> str | None:
 
 
 async def is_own_database(place: Address, own: Address | None) -> bool:
-    if own is None or place[1] != own[1]:
-        return False
-    try:
-        asked = await resolve(*place, deadline_s=STEP_DEADLINE_S)
-        mine = await resolve(*own, deadline_s=STEP_DEADLINE_S)
-    except Unreachable:
-        return False
-    return bool(set(asked) & set(mine))
+    return own is not None and await same_place(place, [own]) is not None
