@@ -1,5 +1,6 @@
 """Endpoints by REST: registered by admins, refused by field, offered as topologies, gone with what waits for them."""
 
+import socket
 from collections.abc import Callable
 from typing import Any
 
@@ -62,6 +63,8 @@ def test_one_that_is_registered_is_a_topology(cluster: Cluster, api_client: Clie
         ({"host": "/var/run/postgresql"}, "host", "one name or address"),
         ({"host": "a,b"}, "host", "one name or address"),
         ({"host": "-h"}, "host", "one name or address"),
+        ({"host": "10.0.0.5:6432"}, "host", "give the port in its own field"),
+        ({"host": "[::1]"}, "host", "leave out the brackets"),
         ({"host": "169.254.169.254"}, "host", "never contacted"),
         ({"host": "0.0.0.0"}, "host", "never contacted"),  # noqa: S104
         ({"host": "fd00:ec2::254"}, "host", "never contacted"),
@@ -86,20 +89,54 @@ def test_what_cannot_be_is_refused_by_its_field(
     assert BenchmarkEndpoint.objects.count() == 1
 
 
-def test_nobody_points_it_at_lifeguards_own_database(cluster: Cluster, api_client: Client) -> None:
+@pytest.mark.parametrize("spelled", ["{}", "::ffff:{}"])
+def test_nobody_points_it_at_lifeguards_own_database(cluster: Cluster, api_client: Client, spelled: str) -> None:
     place = connection.settings_dict
+    host = spelled.format(socket.gethostbyname(place["HOST"]))
 
-    wish = given(host=place["HOST"], port=int(place["PORT"]))
+    wish = given(host=host, port=int(place["PORT"]))
     answer = api_client("admin").post(ENDPOINTS, wish, format="json")
 
     assert answer.status_code == 400
     assert "Lifeguard's own database" in answer.json()["errors"][0]["reason"]
     added(cluster)
     moved = api_client("admin").patch(
-        f"{ENDPOINTS}bouncer-1/", {"host": place["HOST"], "port": int(place["PORT"])}, format="json"
+        f"{ENDPOINTS}bouncer-1/", {"host": host, "port": int(place["PORT"])}, format="json"
     )
     assert moved.status_code == 400
     assert BenchmarkEndpoint.objects.get().port == 6432
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST", "localhost.", "127.1", "0x7f000001", "::ffff:127.0.0.1", "127.0.0.1."]
+)
+def test_a_place_of_the_cluster_is_none_however_it_is_spelled(cluster: Cluster, api_client: Client, host: str) -> None:
+    endpoint = added(cluster)
+    admin = api_client("admin")
+
+    made = [admin.post(ENDPOINTS, given(name="b", host=host, port=port), format="json") for port in (9001, 5002)]
+    moved = admin.patch(f"{ENDPOINTS}bouncer-1/", {"host": host, "port": 9001}, format="json")
+
+    assert [one.status_code for one in (*made, moved)] == [400, 400, 400]
+    assert "is pgpool-1, which is offered already" in made[0].json()["errors"][0]["reason"]
+    assert "is 127.0.0.1:5002, which is offered already" in made[1].json()["errors"][0]["reason"]
+    endpoint.refresh_from_db()
+    assert (endpoint.host, BenchmarkEndpoint.objects.count()) == ("127.0.0.1", 1)
+
+
+def test_a_name_that_nobody_resolves_yet_is_taken(cluster: Cluster, api_client: Client) -> None:
+    answer = api_client("admin").post(ENDPOINTS, given(host="bouncer.invalid", port=9001), format="json")
+
+    assert answer.status_code == 201, answer.content
+
+
+def test_addresses_of_ipv6_are_shown_in_brackets(cluster: Cluster, api_client: Client) -> None:
+    answer = api_client("admin").post(ENDPOINTS, given(host="2001:db8::5"), format="json")
+
+    assert (answer.status_code, answer.json()["host"]) == (201, "2001:db8::5")
+    assert answer.json()["label"] == "endpoint bouncer-1 (pooler, [2001:db8::5]:6432)"
+    offered = {one["key"]: one["servers"] for one in api_client("viewer").get(ACCESS).json()["topologies"]}
+    assert offered["endpoint:bouncer-1"] == ["[2001:db8::5]:6432"]
 
 
 def test_it_is_changed_but_not_its_name_and_only_by_admins(cluster: Cluster, api_client: Client) -> None:

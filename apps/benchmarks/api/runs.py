@@ -218,7 +218,7 @@ def _access_answer(cluster: Cluster) -> AccessAnswer:
                 "key": one.key,
                 "label": one.label,
                 "takes_writes": one.takes_writes,
-                "servers": [f"{server.host}:{server.port}" for server in one.servers],
+                "servers": [server.place for server in one.servers],
                 "note": one.note,
             }
             for one in targets.offered(cluster)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,16 +12,15 @@ from django.http import Http404
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
+from apps.benchmarks.domain.endpoints import host_problem
 from apps.benchmarks.models import BenchmarkEndpoint
 from apps.clusters.models import Cluster
-from apps.clusters.registry.connection_survey import is_own_database, why_forbidden
+from apps.clusters.registry.connection_survey import Address, is_own_database, same_place, why_forbidden
 from apps.clusters.registry.connection_test import own_database
 from apps.clusters.registry.registration import NAME_EXPECTED, PLAIN_NAME
 
 MOST_ENDPOINTS = 50
 MOST_SESSIONS = 1_000_000
-# Of what is typed: libpq takes a path for a socket of the worker's own machine, and a comma for another host.
-HOST = re.compile(r"[A-Za-z0-9_.:-]+")
 FIELDS = ("host", "port", "kind", "takes_writes", "most_sessions", "stands_before_pgpools")
 
 
@@ -110,21 +108,24 @@ def _refuse_name(endpoint: BenchmarkEndpoint) -> None:
 
 def _refuse_place(endpoint: BenchmarkEndpoint) -> None:
     """Where Lifeguard signs in nowhere, or does already by another name, past what is known of its room."""
-    cluster, place = endpoint.cluster, (endpoint.host.lower(), endpoint.port)
-    if not HOST.fullmatch(endpoint.host) or endpoint.host.startswith("-"):
-        raise EndpointRefused("host", "must be one name or address")
-    places = {(one.host.lower(), one.port): one.name for one in cluster.instances.all()}
-    places |= {(one.asked_host.lower(), one.asked_port): one.shown_name for one in cluster.backends.all()}
-    if place in places:
-        raise EndpointRefused("host", f"{endpoint.host}:{endpoint.port} is {places[place]}, which is offered already")
-    if reason := asyncio.run(_why_refused(endpoint.host, endpoint.port)):
+    if problem := host_problem(endpoint.host):
+        raise EndpointRefused("host", problem)
+    cluster = endpoint.cluster
+    known = {(one.host.lower(), one.port): one.name for one in cluster.instances.all()}
+    known |= {(one.asked_host.lower(), one.asked_port): one.shown_name for one in cluster.backends.all()}
+    if reason := asyncio.run(_why_refused(endpoint, known)):
         raise EndpointRefused("host", reason)
 
 
-async def _why_refused(host: str, port: int) -> str | None:
-    if await is_own_database((host, port), own_database()):
-        return f"{host}:{port} is Lifeguard's own database"
-    return await why_forbidden(host)
+async def _why_refused(endpoint: BenchmarkEndpoint, known: Mapping[Address, str]) -> str | None:
+    # A name that ends with a dot is the same name, wherever it is looked up.
+    place = (endpoint.host.lower().rstrip("."), endpoint.port)
+    there = place if place in known else await same_place(place, list(known))
+    if there is not None:
+        return f"{endpoint.place} is {known[there]}, which is offered already"
+    if await is_own_database(place, own_database()):
+        return f"{endpoint.place} is Lifeguard's own database"
+    return await why_forbidden(endpoint.host)
 
 
 def _record(

@@ -58,4 +58,4 @@ def _kind(cluster: Cluster, server: Server) -> str | None:
 
 
 def _place(server: Server) -> str:
-    return f"{server.name} ({server.host}:{server.port})"
+    return f"{server.name} ({server.place})"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from dataclasses import dataclass
 
-from apps.benchmarks.domain.topologies import ENDPOINT, Server, Topology
+from apps.benchmarks.domain.topologies import ENDPOINT, Server, Topology, place_of
 
+# Of what is typed: libpq takes a path for a socket of the worker's own machine, and a comma for another host.
+_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
+ONE_HOST = "must be one name or address"
 BALANCER = "balancer"
 ROUTER = "router"
 POOLER = "pooler"
@@ -31,7 +36,7 @@ class Endpoint:
         """pooler, 10.0.0.5:6432; balancer before 3 pgpools, 10.0.0.5:5432"""
         count = self.pgpools_behind
         before = f" before {count} pgpool{'' if count == 1 else 's'}" if count else ""
-        return f"{self.kind}{before}, {self.host}:{self.port}"
+        return f"{self.kind}{before}, {place_of(self.host, self.port)}"
 
 
 def topology(endpoint: Endpoint) -> Topology:
@@ -50,3 +55,17 @@ def topology(endpoint: Endpoint) -> Topology:
 def is_endpoint(key: str) -> bool:
     """Of a topology's key."""
     return key.startswith(f"{ENDPOINT}:")
+
+
+def host_problem(host: str) -> str:
+    """What would be right instead of what was typed as a host; "" where it can be one."""
+    if host.startswith("["):
+        return f"{ONE_HOST}; leave out the brackets, and give the port in its own field"
+    if ":" not in host:
+        return "" if _NAME.fullmatch(host) else ONE_HOST
+    try:
+        ipaddress.IPv6Address(host)
+    except ValueError:
+        return f"{ONE_HOST}, and {host} is no address of IPv6; give the port in its own field"
+    # A zone belongs to a link, and nobody may point Lifeguard at addresses of links.
+    return ONE_HOST if "%" in host else ""

@@ -19,6 +19,11 @@ AS_LOCAL = "no standby is synchronous now, so this waits for no more than local 
 ENDPOINT = "endpoint"
 
 
+def place_of(host: str, port: int) -> str:
+    """10.0.0.5:6432; of an address of IPv6 [::1]:6432"""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 @dataclass(frozen=True)
 class Server:
     """One place that sessions are opened at. name: as pgpool-1, or the backend's hostname:port.
@@ -34,6 +39,10 @@ class Server:
     is_endpoint: bool = False
     pgpools_behind: int = 0
     passes_options: bool = True
+
+    @property
+    def place(self) -> str:
+        return place_of(self.host, self.port)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def session(server: Server, account: Account) -> Iterator[Session]:
             yield found
     except psycopg.Error as error:
         said = " ".join(str(error).split()) or type(error).__name__
-        place = f"{server.name} ({server.host}:{server.port}), database {account.database}"
+        place = f"{server.name} ({server.place}), database {account.database}"
         raise NotAnswered(f"{place}: {said}") from error
 
 

@@ -140,7 +140,7 @@ def _refuse_writing(session: database.Session, endpoint: Server) -> None:
     except psycopg.Error as error:
         raise CannotPrepare(f"{endpoint.name} does not say whether its sessions can write: {error}") from error
     raise CannotPrepare(
-        f"{endpoint.name} ({endpoint.host}:{endpoint.port}) passes no options on, so sessions could write there, and "
+        f"{endpoint.name} ({endpoint.place}) passes no options on, so sessions could write there, and "
         "the scripts say that they only read. Say that they write, or let the endpoint open sessions that only read "
         "(PgBouncer: connect_query='SET default_transaction_read_only = on')."
     )

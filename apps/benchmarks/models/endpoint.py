@@ -3,6 +3,7 @@
 from django.db import models
 from django.db.models import Q
 
+from apps.benchmarks.domain.topologies import place_of
 from apps.clusters.models import Cluster
 
 
@@ -46,3 +47,7 @@ class BenchmarkEndpoint(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def place(self) -> str:
+        return place_of(self.host, self.port)

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.benchmarks.domain.comparison_plan import place_words
-from apps.benchmarks.domain.endpoints import Endpoint, is_endpoint, topology
+from apps.benchmarks.domain.endpoints import Endpoint, host_problem, is_endpoint, topology
 from apps.benchmarks.domain.environment_words import facts, goes_past_pgpools, hit_ratio, reads
 from apps.benchmarks.domain.run_words import topology_words
 
@@ -27,6 +27,38 @@ def test_an_endpoint_says_what_it_is_and_what_is_behind_it(
     assert (found.is_direct, found.is_through_pgpool) == (False, is_through_pgpool)
     assert found.servers == (found.endpoint,)
     assert found.servers[0].passes_options is passes_options
+
+
+@pytest.mark.parametrize(
+    "host", ["bouncer-1", "bouncer_1.internal", "db.example.", "10.0.0.5", "::1", "2001:db8::5", "::ffff:10.0.0.5"]
+)
+def test_one_name_or_address_is_a_host(host: str) -> None:
+    assert host_problem(host) == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "words"),
+    [
+        ("10.0.0.5:6432", "give the port in its own field"),
+        ("bouncer-1:6432", "give the port in its own field"),
+        (":::::", "is no address of IPv6"),
+        ("fe80::1%eth0", "one name or address"),
+        ("[::1]", "leave out the brackets"),
+        ("[::1]:6432", "leave out the brackets, and give the port in its own field"),
+        (".", "one name or address"),
+        ("..", "one name or address"),
+        ("a..b", "one name or address"),
+        (".a", "one name or address"),
+        ("x" * 64, "one name or address"),
+        ("-h", "one name or address"),
+        ("a,b", "one name or address"),
+        ("/tmp", "one name or address"),
+        ("", "one name or address"),
+        ("a\n", "one name or address"),
+    ],
+)
+def test_what_is_no_host_says_what_would_be_one(host: str, words: str) -> None:
+    assert words in host_problem(host)
 
 
 def test_its_name_is_what_people_read_of_arms_and_runs() -> None:
