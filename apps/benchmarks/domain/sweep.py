@@ -20,7 +20,7 @@ from apps.benchmarks.domain.verdicts import Verdict
 class Point:
     """One arm on the curve. x: what varies; tps: its typical run, with the 95 % interval where several ran.
 
-    limit: what else than the servers limits it there: clients or throttle; "" for nothing else.
+    limit: what else than the servers limits it there: clients or throttle; "" for nothing else, or not known.
     """
 
     x: float

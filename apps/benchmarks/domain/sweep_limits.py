@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from apps.benchmarks.domain.comparison_plan import CLIENTS
 
 BY_CLIENTS, BY_THROTTLE = "clients", "throttle"
-# Of what so many clients get out of servers that answer as fast as at the fastest place.
+# Of what so many clients get out of servers that answer as fast as at the fastest place; what is off by less is noise.
 NEARLY_ALL = 0.9
 
 
@@ -27,11 +27,12 @@ class Load:
 
 
 def limits(loads: Sequence[Load], rates: Sequence[float], *, over: str) -> list[str]:
-    """What limits the rate of each place: BY_CLIENTS, BY_THROTTLE, or "" for the servers.
+    """What limits the rate of each place: BY_CLIENTS, BY_THROTTLE, or "" for the servers and where nobody can tell.
 
-    Only a sweep over clients tells where they are: N clients get no more than N / latency, and as long as latency is
-    that of the fastest place, each client more brings as much as the ones before. Where so many are the limit, fewer
-    are it as well, whatever a slow start or a noisy run makes of their latency.
+    loads: in the order of their places. Only a sweep over clients tells where they are: N clients get no more than N /
+    latency, and as long as latency is that of the fastest place, each client more brings as much as the ones before.
+    The fastest place fits that by itself, so the next one must have brought more; the last one has none that could.
+    Where so many are the limit, fewer are it as well, whatever a slow start or a noisy run makes of their latency.
     """
     most = _most_bound(loads, rates) if over == CLIENTS else 0
     return [_limit(load, most) for load in loads]
@@ -44,8 +45,10 @@ def _most_bound(loads: Sequence[Load], rates: Sequence[float]) -> int:
         return 0
     ceiling_each = 1000 / min(known)
     pairs = zip(loads, rates, strict=True)
-    bound = [each.clients for each, rate in pairs if rate >= NEARLY_ALL * each.clients * ceiling_each]
-    return max(bound, default=0)
+    fast = max((each.clients for each, rate in pairs if rate >= NEARLY_ALL * each.clients * ceiling_each), default=0)
+    nexts = zip(loads, rates, rates[1:], strict=False)
+    grown = [each.clients for each, rate, more in nexts if rate < NEARLY_ALL * more]
+    return max((clients for clients in grown if clients <= fast), default=0)
 
 
 def _limit(load: Load, most_bound: int) -> str:
@@ -62,7 +65,7 @@ def sentence(places: Sequence[float], found: Sequence[str], *, over: str) -> str
         where = "Everywhere" if len(throttled) == len(places) else f"At {name} = {_listed(throttled)}"
         said.append(f"{where} the throttle was measured, and not what the servers can do.")
     if bound := [place for place, limit in zip(places, found, strict=True) if limit == BY_CLIENTS]:
-        more = "" if len(bound) < len(places) else " Everywhere it is so: more clients would bring more."
+        more = f" Whether more than {places[-1]:g} bring more was not measured." if bound[-1] == places[-2] else ""
         said.append(
             f"Up to {name} = {bound[-1]:g} the clients are the limit: the rate is clients / latency at the lowest "
             f"latency measured (Little's law).{more}"

@@ -121,7 +121,7 @@ class ArmAnswer(TypedDict):
 
 
 class PointAnswer(TypedDict):
-    """limit: what else than the servers limits it there: clients or throttle; "" for nothing else."""
+    """limit: what else than the servers limits it there: clients or throttle; "" for nothing else, or not known."""
 
     x: float
     tps: float

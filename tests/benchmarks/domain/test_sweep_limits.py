@@ -28,16 +28,37 @@ def test_clients_are_the_limit_as_long_as_latency_is_the_lowest() -> None:
 
 def test_fewer_clients_than_those_that_are_the_limit_are_it_too() -> None:
     # A single client is slower than two here: 0.14 ms, of 0.09 ms at two.
+    loads = [closed(1, 0.14), closed(2, 0.09), closed(4, 0.10), closed(8, 0.20)]
+
+    assert limits(loads, [7000, 20300, 40000, 40100], over="clients") == ["clients", "clients", "", ""]
+
+
+def test_where_the_next_place_brings_no_more_the_clients_are_not_the_limit() -> None:
+    # The lowest latency fits its own rate: 8 clients / 2 ms = 4000.
+    loads = [closed(8, 2.0), closed(16, 4.0), closed(32, 8.0)]
+
+    for rates in ([4000, 4000, 4000], [4000, 4400, 4500]):  # 4000 is 91 % of 4400
+        found = limits(loads, rates, over="clients")
+
+        assert found == ["", "", ""]
+        assert sentence([8, 16, 32], found, over="clients") == ""
+
+
+def test_one_place_that_brings_no_more_leaves_those_before_it_marked() -> None:
+    # Two clients are at the ceiling of 0.09 ms, and four bring nothing; one is below it, and two brought more.
     loads = [closed(1, 0.14), closed(2, 0.09), closed(4, 0.19)]
 
-    assert limits(loads, [7000, 20300, 19600], over="clients") == ["clients", "clients", ""]
+    assert limits(loads, [7000, 20300, 19600], over="clients") == ["clients", "", ""]
 
 
-def test_where_every_place_is_so_more_clients_would_bring_more() -> None:
+def test_nobody_can_tell_what_more_clients_than_at_the_last_place_bring() -> None:
     found = limits([closed(1, 2.0), closed(2, 2.0), closed(3, 2.0)], [500, 1000, 1500], over="clients")
 
-    assert found == ["clients"] * 3
-    assert sentence([1, 2, 3], found, over="clients").endswith("more clients would bring more.")
+    assert found == ["clients", "clients", ""]
+    assert sentence([1, 2, 3], found, over="clients") == (
+        "Up to clients = 2 the clients are the limit: the rate is clients / latency at the lowest latency measured "
+        "(Little's law). Whether more than 3 bring more was not measured."
+    )
 
 
 @pytest.mark.parametrize("over", ["pgpools", "parameters.scale", "x"])
