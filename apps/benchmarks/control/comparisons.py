@@ -15,7 +15,7 @@ from apps.accounts.roles import Role
 from apps.benchmarks.control import comparison_rows, runs
 from apps.benchmarks.control.comparison_rows import Plan, State, is_measured
 from apps.benchmarks.control.runs import RunRefused
-from apps.benchmarks.domain import comparison_plan, replication_words, run_wish
+from apps.benchmarks.domain import address_words, comparison_plan, replication_words, run_wish
 from apps.benchmarks.domain.comparison_plan import PlanRefused
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun, ComparisonRun
@@ -105,13 +105,14 @@ def of_runs(
 ) -> BenchmarkComparison:
     """One of runs that are there: those that were asked to be the same make one arm. Raises PlanRefused.
 
-    Unless they were replicated differently: what their commits waited for is a condition like any other.
+    Unless they were replicated differently, or measured at different addresses: those are conditions like any other.
     """
     caller.require(Role.OPERATOR)
     picked = _picked(caller, run_ids)
+    told = _told(picked)
     groups: dict[str, list[BenchmarkRun]] = {}
-    for run in picked:
-        groups.setdefault(repr(_told(run)), []).append(run)
+    for run, one in zip(picked, told, strict=True):
+        groups.setdefault(repr(one), []).append(run)
     arms = [_asked(group[0]) for group in groups.values()]
     if len(arms) < comparison_plan.FEWEST_ARMS:
         raise PlanRefused(
@@ -119,7 +120,7 @@ def of_runs(
         )
     if len(arms) > comparison_plan.MOST_ARMS:
         raise PlanRefused("runs", len(arms), f"kinds of run; at most {comparison_plan.MOST_ARMS} are compared")
-    labels = comparison_plan.labelled([_told(group[0]) for group in groups.values()])
+    labels = comparison_plan.labelled(list({repr(one): one for one in told}.values()))
     comparison_plan.refuse_margin(margin_percent)
     _refuse_unknown_baseline(baseline, len(arms))
     with transaction.atomic():
@@ -217,8 +218,13 @@ def _asked(run: BenchmarkRun) -> dict[str, Any]:
     }
 
 
-def _told(run: BenchmarkRun) -> dict[str, Any]:
-    return {**_asked(run), **replication_words.condition(run.environment, run.topology)}
+def _told(picked: Sequence[BenchmarkRun]) -> list[dict[str, Any]]:
+    """What each was asked to be, and what it was measured under."""
+    addresses = address_words.conditions([(run.topology, run.environment) for run in picked])
+    return [
+        {**_asked(run), "address": address, **replication_words.condition(run.environment, run.topology)}
+        for run, address in zip(picked, addresses, strict=True)
+    ]
 
 
 def _record(caller: Caller, comparison: BenchmarkComparison, what: str, after: dict[str, object]) -> None:

@@ -152,9 +152,10 @@ def place_words(topology: str) -> str:
     return words.get(kind) or topology
 
 
-# The last two: of runs that were measured, what they were measured under.
+# address and the last two: of runs that were measured, what they were measured under.
 _RUN_FIELDS = (
-    "topology", "workload", "clients", "threads", "duration_s", "warm_up_s", "replication", "synchronous_commit"
+    "topology", "address", "workload", "clients", "threads", "duration_s", "warm_up_s", "replication",
+    "synchronous_commit",
 )  # fmt: skip
 _SHOWN = {"clients": "{} client{}", "threads": "{} thread{}", "duration_s": "{} s", "warm_up_s": "{} s of warm-up"}
 
@@ -177,6 +178,8 @@ def _told(arm: Mapping[str, Any], varying: Sequence[str]) -> str:
 def _one(name: str, value: object) -> str:
     if name == "topology":
         return place_words(str(value))
+    if name == "address":
+        return f"at {value}"
     if name == "synchronous_commit":
         return f"{name} = {value}"
     if name in _SHOWN:

@@ -20,7 +20,7 @@ _APART = ("label", "topology", "x")
 
 
 def costs(arms: Sequence[Arm], compared: Sequence[Compared], waits: Sequence[Waits], *, baseline: int) -> list[str]:
-    """One sentence for each arm whose commits waited for something else than those of the baseline."""
+    """One sentence for each arm whose commits waited for something else than those of the baseline, at its server."""
     base = arms[baseline]
     return [
         _cost(arm["label"], base["label"], compared[position].against)
@@ -29,6 +29,7 @@ def costs(arms: Sequence[Arm], compared: Sequence[Compared], waits: Sequence[Wai
         and _writes(arm)
         and _load(arm) == _load(base)
         and {_kind(arm), _kind(base)} <= {PRIMARY, COMMIT}
+        and not _is_other(waits[position].address, waits[baseline].address)
         and (arm["topology"] != base["topology"] or _differ(waits[position], waits[baseline]))
         and set(PERCENTILES) & set(compared[position].against)
     ]
@@ -49,10 +50,12 @@ def _kind(arm: Arm) -> str:
 
 
 def _differ(one: Waits, other: Waits) -> bool:
-    return any(
-        first is not None and second is not None and first != second
-        for first, second in ((one.mode, other.mode), (one.level, other.level))
-    )
+    return _is_other(one.mode, other.mode) or _is_other(one.level, other.level)
+
+
+def _is_other(one: str | None, other: str | None) -> bool:
+    """Whether both are known, and differ."""
+    return one is not None and other is not None and one != other
 
 
 def _cost(label: str, base: str, against: Mapping[str, Comparison]) -> str:

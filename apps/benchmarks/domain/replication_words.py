@@ -16,10 +16,11 @@ NOT_KNOWN = "replication not known"
 
 @dataclass(frozen=True)
 class Waits:
-    """What commits of an arm waited for, as its runs told. None: they do not tell, or not all the same."""
+    """What commits of an arm waited for, and where, as its runs told. None: they do not tell, or not all the same."""
 
     mode: str | None
     level: str | None
+    address: str | None = None
 
 
 def rows(environment: Mapping[str, Any]) -> list[tuple[str, str]]:

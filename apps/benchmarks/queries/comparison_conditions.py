@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from apps.benchmarks.domain import replication_words
+from apps.benchmarks.domain import address_words, replication_words
 from apps.benchmarks.domain.comparison_plan import Arm
 from apps.benchmarks.domain.replication_words import Waits
 from apps.benchmarks.domain.run_findings import RunFinding
@@ -28,7 +28,13 @@ def waits(runs: Sequence[BenchmarkRun]) -> Waits:
     return Waits(
         _only([replication_words.mode_of(each) for each in found]),
         _only([replication_words.level_of(each) for each in found]),
+        _only([address_words.of_run(each) for each in found]),
     )
+
+
+def addresses(runs: Sequence[BenchmarkRun]) -> list[str]:
+    """That the runs of one arm were measured at, each once, in their order; those that are known."""
+    return list(dict.fromkeys(found for run in runs if (found := address_words.of_run(run.environment))))
 
 
 def load(arm: Arm, runs: Sequence[BenchmarkRun], spreads: Mapping[str, Spread]) -> Load:
@@ -62,6 +68,12 @@ def findings(runs: Sequence[BenchmarkRun], *, are_blocks: bool) -> list[RunFindi
         for check, each in found.items()
     ]
     return [*told, *(replication_words.of_comparison([run.environment for run in runs]) if are_blocks else [])]
+
+
+def of_arms(labels: Sequence[str], counted: Sequence[Sequence[BenchmarkRun]]) -> list[RunFinding]:
+    """counted: the runs of each arm that count."""
+    pairs = zip(labels, counted, strict=True)
+    return [one for label, runs in pairs for one in address_words.of_arm(label, [run.environment for run in runs])]
 
 
 def _only(values: Sequence[str]) -> str | None:

@@ -97,7 +97,8 @@ class ArmAnswer(TypedDict):
     """figures, against_baseline: by metric, as tps, tps_with_connecting, mean_ms, p50_ms, p95_ms, p99_ms.
 
     words: the verdict on the rate in short; sentence: with its figures. replication: the modes that its runs were
-    measured under, one unless replication changed meanwhile; none where no run tells.
+    measured under, one unless replication changed meanwhile; none where no run tells. addresses: that they were
+    measured at, as host:port, one unless the topology moved meanwhile; several servers of one run stand in one text.
     """
 
     position: int
@@ -117,6 +118,7 @@ class ArmAnswer(TypedDict):
     words: str
     sentence: str
     replication: list[str]
+    addresses: list[str]
     runs: list[PlacedRun]
 
 
@@ -262,6 +264,7 @@ def detail_answer(
                 "words": arms_words.in_short(rate) if rate else "",
                 "sentence": arms_words.of_arm(labels[position], labels[shown], rate) if rate else "",
                 "replication": comparison_conditions.modes(counted[position]),
+                "addresses": comparison_conditions.addresses(counted[position]),
                 "runs": [_placed(one) for one in members if one.arm == position],
             }
         )
@@ -279,9 +282,12 @@ def detail_answer(
         "durability": durability_words.costs(
             arms, compared, [comparison_conditions.waits(runs) for runs in counted], baseline=shown
         ),
-        "findings": comparison_conditions.findings(
-            [one.run for one in members if _counts(one)], are_blocks=comparison.repetitions > 0
-        ),
+        "findings": [
+            *comparison_conditions.findings(
+                [one.run for one in members if _counts(one)], are_blocks=comparison.repetitions > 0
+            ),
+            *comparison_conditions.of_arms(labels, counted),
+        ],
     }
 
 

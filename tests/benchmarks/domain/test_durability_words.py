@@ -65,6 +65,8 @@ def test_no_difference_and_a_saving_are_told_as_such() -> None:
         ({}, {}, [SAME, Waits("no standby", "on")], True),
         ({}, {}, [SAME, Waits("asynchronous", "off")], True),
         ({}, {}, [SAME, Waits(None, None)], False),  # nobody can tell
+        ({}, {}, [Waits("asynchronous", "on", "a:1"), Waits("asynchronous", "off", "a:1")], True),
+        ({}, {}, [Waits("asynchronous", "on", "a:1"), Waits("asynchronous", "off", "b:1")], False),  # another server
         ({"clients": 8}, {"topology": "commit:off"}, [SAME, SAME], False),  # another load
         ({}, {"topology": "pgpools"}, [SAME, Waits("no standby", "on")], False),  # another place
     ],

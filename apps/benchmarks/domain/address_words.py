@@ -1,0 +1,45 @@
+"""Addresses that runs were measured at: runs that were asked to be the same may have found different servers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from apps.benchmarks.domain.run_findings import RunFinding
+
+NOT_KNOWN = "an address that is not known"
+
+
+def of_run(environment: Mapping[str, Any]) -> str:
+    """As 10.0.0.1:9999, 10.0.0.2:9999, whatever their order; "" of a run that does not tell."""
+    servers: Sequence[Mapping[str, Any]] = environment.get("topology", {}).get("servers") or ()
+    return ", ".join(sorted(f"{one['host']}:{one['port']}" for one in servers))
+
+
+def conditions(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str | None]:
+    """What sets runs apart that were asked to be the same: where each was measured.
+
+    runs: topology and environment of each. None of a topology whose runs were all measured at one address, as far as
+    they tell.
+    """
+    found: dict[str, set[str]] = {}
+    for topology, environment in runs:
+        if address := of_run(environment):
+            found.setdefault(topology, set()).add(address)
+    return [
+        (of_run(environment) or NOT_KNOWN) if len(found.get(topology, ())) > 1 else None
+        for topology, environment in runs
+    ]
+
+
+def of_arm(label: str, environments: Iterable[Mapping[str, Any]]) -> list[RunFinding]:
+    """Of the runs of one arm: whether they were measured at the same address. Those that do not tell are left."""
+    addresses: dict[str, int] = {}
+    for environment in environments:
+        if address := of_run(environment):
+            addresses[address] = addresses.get(address, 0) + 1
+    if len(addresses) < 2:
+        return []
+    counted = "; ".join(f"{count} run{'' if count == 1 else 's'}: {address}" for address, count in addresses.items())
+    sentence = f"The runs of {label} were measured at different addresses ({counted}): that is a difference, too."
+    return [{"check": "address_differs", "ok": False, "sentence": sentence}]
