@@ -1,3 +1,5 @@
+import { keepTyped } from "./kept_fields";
+
 /**
  * What is folded: a[data-unfolds="<id>"] opens every <details> in there, or folds them where all are open; an address
  * that ends in #<id> unfolds what holds it. select[data-submits] asks as soon as something is chosen.
@@ -12,7 +14,10 @@ export function watchFolds(): void {
     toggleAll(link, [...place.querySelectorAll("details")]);
   });
   document.addEventListener("change", (event) => {
-    if (event.target instanceof HTMLSelectElement && event.target.matches("[data-submits]")) event.target.form?.requestSubmit();
+    if (!(event.target instanceof HTMLSelectElement) || !event.target.matches("[data-submits]")) return;
+    const choice = event.target.form;
+    if (choice?.matches(".choose")) keepTyped(choice);
+    choice?.requestSubmit();
   });
   window.addEventListener("hashchange", showTarget);
   showTarget();

@@ -1,5 +1,6 @@
 """The pages that begin a comparison or a campaign."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -104,6 +105,17 @@ def test_how_long_it_takes_is_said_before(cluster: Cluster, client_for: Browsers
 
     assert "2 arms, 6 runs: 1 min 30 s of load" in text
     assert "once what is chosen goes together" in text_of(operator.get(OUTLOOK, filled(topology=[])))
+
+
+def test_what_was_typed_is_kept_where_another_workload_is_chosen(cluster: Cluster, client_for: Browsers) -> None:
+    typed = "&topology=standby:1&topology=pgpools&repetitions=9&clients=3"
+
+    page = client_for("operator").get(f"{NEW}{typed}").content.decode()
+
+    ticked = re.findall(r'name="topology" value="([^"]+)"[^>]* checked', page)
+    assert ticked == ["standby:1", "pgpools"]
+    assert re.search(r'name="repetitions" value="9"', page)
+    assert re.search(r'name="clients" value="3"', page)
 
 
 def test_a_campaign_also_says_when(cluster: Cluster, client_for: Browsers) -> None:

@@ -195,6 +195,23 @@ def test_a_run_is_done_again_as_it_was(cluster: Cluster, client_for: Browsers) -
     assert '<option value="pgbench-tpcb-like" selected>' in text
 
 
+def test_what_was_typed_is_kept_where_another_workload_is_chosen(cluster: Cluster, client_for: Browsers) -> None:
+    typed = "&clients=7&duration_s=90&topology=pgpools&parameter_scale=abc&parameter_protocol=odd&note=%3Cb%3E"
+
+    page = client_for("operator").get(f"{WRITING}{typed}").content.decode()
+
+    assert "checked" in radio(page, "pgpools")
+    for name, value in (("clients", "7"), ("duration_s", "90"), ("parameter_scale", "abc"), ("note", "&lt;b&gt;")):
+        assert re.search(rf'name="{name}" value="{re.escape(value)}"', page), name
+    assert re.search(r'<option value="simple" selected', page)
+
+
+def test_a_place_that_takes_it_no_more_is_not_kept(cluster: Cluster, client_for: Browsers) -> None:
+    page = client_for("operator").get(f"{WRITING}&topology=standby:1").content.decode()
+
+    assert "checked" in radio(page, "primary")
+
+
 def test_another_ones_run_is_no_model(cluster: Cluster, other_organisation: Organisation, client_for: Browsers) -> None:
     run = made_run(cluster, note="a secret plan")
 

@@ -31,11 +31,12 @@ def test_a_run_is_allowed_started_and_watched_to_its_end(
 
     visitor.go("benchmarks/")
     page.get_by_role("link", name=re.compile("^(Start the first|New) run$")).click()
+    page.get_by_label("Clients", exact=True).fill("2")
     page.get_by_role("combobox", name="Workload").select_option("pgbench-tpcb-like")
     expect(page.get_by_role("heading", name="pgbench, TPC-B-like")).to_be_visible()
     expect(page.get_by_role("radio", name=re.compile(r"^Standby \d direct")).first).to_be_disabled()
     page.get_by_role("radio", name=re.compile(r"^Primary direct \(")).check()
-    page.get_by_label("Clients", exact=True).fill("2")
+    expect(page.get_by_label("Clients", exact=True)).to_have_value("2")  # typed before the workload was chosen
     page.get_by_label("Measured for, s").fill("4")
     page.get_by_label("Warm-up before it, s").fill("0")
     page.get_by_label("Scale").fill("1")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from django import forms
+from django.http import QueryDict
 
 from apps.benchmarks.domain.run_wish import LONGEST_NOTE, Limits, WishRefused
 from apps.benchmarks.domain.topology_choice import Choice
@@ -72,6 +73,16 @@ class RunForm(forms.Form):
         self.fields["warm_up_s"].help_text = "load that is in no figure"
         self.fields["threads"].help_text = "empty: one per client, at most four"
         self.fields.update(parameters.fields_of(workload))
+
+    def keep(self, typed: QueryDict) -> None:
+        """What was typed before another cluster or workload was chosen, as far as this form asks for it as well."""
+        for name, field in self.fields.items():
+            given = typed.getlist(name)
+            if isinstance(field, forms.ChoiceField):
+                given = [value for value in given if field.valid_value(value)]
+            if given and not isinstance(field, ScriptsField):
+                is_many = isinstance(field, forms.MultipleChoiceField)
+                self.initial[name] = given if is_many else given[-1]
 
     @property
     def topology_rows(self) -> list[tuple[Choice, bool]]:

@@ -68,6 +68,7 @@ def _asked(request: HttpRequest, caller: Caller, kind: type[ComparisonForm]) -> 
     if form is None or start.cluster is None:
         return _page(request, caller, start, kind, None, status=200 if request.method == "GET" else 409)
     if request.method == "GET":
+        form.keep(request.GET)
         return _page(request, caller, start, kind, form)
     if not form.is_valid():
         return _page(request, caller, start, kind, form, status=422)

@@ -36,6 +36,7 @@ def run_start(request: HttpRequest, caller: Caller) -> HttpResponse:
     data = request.POST if request.method == "POST" else None
     form = RunForm(data, workload=start.workload, choices=start.choices, limits=start.limits, like=start.like)
     if data is None:
+        form.keep(asked)
         return _page(request, caller, start, form)
     if not form.is_valid():
         return _page(request, caller, start, form, status=422)
