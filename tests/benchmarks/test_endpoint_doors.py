@@ -55,6 +55,8 @@ def test_one_that_is_registered_is_a_topology(cluster: Cluster, api_client: Clie
         ({"name": ".."}, "name", "cannot stand in addresses"),
         ({"name": "a/b"}, "name", "cannot stand in addresses"),
         ({"name": "x" * 64}, "name", "63"),
+        ({"name": "primary direct"}, "name", "is what other topologies are called"),
+        ({"name": "All Pgpools"}, "name", "is what other topologies are called"),
         ({"name": "pgpool-1"}, "name", "is a server of Orders already"),
         ({"name": "127.0.0.1:5001"}, "name", "is a server of Orders already"),
         ({"name": "there"}, "name", "there is an endpoint there already"),

@@ -36,7 +36,9 @@ def said(answer: Any) -> str:
 
 def test_one_is_registered_and_offered_to_whoever_starts_something(cluster: Cluster, client_for: Browsers) -> None:
     admin = client_for("admin")
-    assert "No endpoint before Orders yet." in text_of(admin.get(PAGE))
+    empty = text_of(admin.get(PAGE))
+    assert "No endpoint before Orders yet." in empty
+    assert "leads to such tables of another cluster is not noticed, and loads that write would write there." in empty
 
     answer = admin.post(PAGE, filled(name="PgBouncer on bouncer-1", most_sessions=50))
 

@@ -122,12 +122,13 @@ def test_one_that_leads_elsewhere_measures_nothing(carried_out: Callable[..., Be
     run = carried_out(Told(behind=False))
 
     assert (run.state, run.tps) == ("failed", None)
-    assert "leads to a database without the tables that were made on" in run.error
+    assert "leads to a database without tables of the names and size that were made on" in run.error
     assert "Orders" in run.error
 
 
 @pytest.mark.parametrize(
-    ("behind", "words"), [(None, "nobody saw whether the data of the run stands"), (False, "are not those")]
+    ("behind", "words"),
+    [(None, "nobody saw whether tables as those of the run stand"), (False, "no tables of the names and size")],
 )
 def test_what_a_router_does_not_say_is_a_note(
     carried_out: Callable[..., BenchmarkRun], behind: bool | None, words: str
@@ -149,7 +150,7 @@ def test_conditions_of_tables_that_the_load_may_not_have_touched_are_not_told(
 
     found = {one["check"]: one["sentence"] for one in run.findings}
     assert "consistency_1" not in found
-    assert "are not those that were made on" in found["data_checked"]
+    assert "there are no tables of the names and size that were made on" in found["data_checked"]
 
 
 @pytest.mark.parametrize(("kind", "error"), [("pooler", ""), ("balancer", "has not applied the data")])

@@ -79,7 +79,11 @@ class EndpointsView(APIView):
         responses=shapes.answer(EndpointAnswer, 400, 404, status=201),
     )
     def post(self, request: Request, slug: str) -> Response:
-        """Register one. Nobody is asked there until a run goes through it, or somebody tries it."""
+        """Register one. Nobody is asked there until a run goes through it, or somebody tries it.
+
+        A run looks for tables of the names and size of its own behind it. Where it leads to such tables of another
+        cluster, that is not noticed, and a load that writes writes there.
+        """
         caller = caller_of(request)
         cluster = lookup.cluster_of(caller=caller, slug=slug)
         facts = _read(EndpointInput, request)

@@ -12,7 +12,7 @@ from django.http import Http404
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.benchmarks.domain.endpoints import host_problem
+from apps.benchmarks.domain.endpoints import host_problem, is_another_topology
 from apps.benchmarks.models import BenchmarkEndpoint
 from apps.clusters.models import Cluster
 from apps.clusters.registry.connection_survey import Address, is_own_database, same_place, why_forbidden
@@ -101,6 +101,8 @@ def _refuse_name(endpoint: BenchmarkEndpoint) -> None:
     cluster, name = endpoint.cluster, endpoint.name
     if not PLAIN_NAME.fullmatch(name):
         raise EndpointRefused("name", f"{name} cannot stand in addresses; {NAME_EXPECTED}")
+    if is_another_topology(name):
+        raise EndpointRefused("name", f"{name} is what other topologies are called; give it a name of its own")
     taken = {one.name for one in cluster.instances.all()} | {one.shown_name for one in cluster.backends.all()}
     if name in taken:
         raise EndpointRefused("name", f"{name} is a server of {cluster.name} already; give it a name of its own")

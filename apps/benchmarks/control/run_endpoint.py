@@ -1,4 +1,4 @@
-"""What a run that goes through an endpoint is asked first: whether it lets the load in, and to the right data."""
+"""What a run that goes through an endpoint is asked first: whether it lets the load in, and to tables as its own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def reach(wish: Wish, account: Account, *, cluster: Cluster) -> bool:
 
 
 def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluster, primary: Server) -> list[str]:
-    """Notes on what could not be seen there. Raises CannotPrepare where the data of the run is not behind it."""
+    """Notes on what could not be seen there. Raises CannotPrepare where no tables as those of the run are behind it.
+
+    Tables of the same names and size in the database of another cluster are not told apart from the run's own.
+    """
     server = wish.topology.endpoint
     if server is None:
         return []
@@ -42,13 +45,14 @@ def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluste
         # A router answers what it can send somewhere; what lies behind it may be spread over many.
         if not is_router:
             raise
-        return [f"nobody saw whether the data of the run stands behind {server.name}: {error}"]
+        return [f"nobody saw whether tables as those of the run stand behind {server.name}: {error}"]
     if standing.is_ready:
         return []
     if is_router:
-        return [f"behind {server.name} the tables of the run are not those that were made on {primary.name}"]
+        return [f"behind {server.name} there are no tables of the names and size that were made on {primary.name}"]
     raise CannotPrepare(
-        f"endpoint {_place(server)} leads to a database without the tables that were made on {primary.name}. Let its "
+        f"endpoint {_place(server)} leads to a database without tables of the names and size that were made on "
+        f"{primary.name}. Let its "
         f"database {account.database} lead to that of the servers of {cluster.name}."
     )
 

@@ -10,6 +10,12 @@ from apps.benchmarks.domain.topologies import ENDPOINT, Server, Topology, place_
 
 # Of what is typed: libpq takes a path for a socket of the worker's own machine, and a comma for another host.
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
+# Keys of the other topologies, and what people read of them in labels and arms.
+_OTHER_TOPOLOGY = re.compile(
+    r"primary( direct)?|standbys?|pgpools?|standby \d+( direct)?|(standby|pgpool|pgpools|commit):.*|"
+    r"(all|one|\d+)( (of )?\d+)? (standbys?|pgpools?)( direct)?",
+    re.IGNORECASE,
+)
 ONE_HOST = "must be one name or address"
 BALANCER = "balancer"
 ROUTER = "router"
@@ -69,3 +75,8 @@ def host_problem(host: str) -> str:
         return f"{ONE_HOST}, and {host} is no address of IPv6; give the port in its own field"
     # A zone belongs to a link, and nobody may point Lifeguard at addresses of links.
     return ONE_HOST if "%" in host else ""
+
+
+def is_another_topology(name: str) -> bool:
+    """Whether people would take a run through an endpoint of this name for one that goes elsewhere."""
+    return _OTHER_TOPOLOGY.fullmatch(" ".join(name.split())) is not None

@@ -3,9 +3,10 @@
 import pytest
 
 from apps.benchmarks.domain.comparison_plan import place_words
-from apps.benchmarks.domain.endpoints import Endpoint, host_problem, is_endpoint, topology
+from apps.benchmarks.domain.endpoints import Endpoint, host_problem, is_another_topology, is_endpoint, topology
 from apps.benchmarks.domain.environment_words import facts, goes_past_pgpools, hit_ratio, reads
 from apps.benchmarks.domain.run_words import topology_words
+from apps.benchmarks.domain.topologies import PGPOOL, Server, of_cluster
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,19 @@ def test_an_endpoint_says_what_it_is_and_what_is_behind_it(
     assert (found.is_direct, found.is_through_pgpool) == (False, is_through_pgpool)
     assert found.servers == (found.endpoint,)
     assert found.servers[0].passes_options is passes_options
+
+
+def test_what_another_topology_is_called_is_no_name() -> None:
+    servers = [Server(f"one-{number}", "10.0.0.1", 5000 + number) for number in range(3)]
+    offered = of_cluster(primary=servers[0], standbys=[(1, servers[1]), (2, servers[2])], pgpools=servers)
+
+    # What stands in brackets names servers, and those are refused as such; nobody can type a sign of equality.
+    labels = [one.label.partition(" (")[0] for one in offered if not one.commit_level]
+    arms = [place_words(one.key) for one in offered if not one.commit_level and not one.key.startswith(f"{PGPOOL}:")]
+    for name in [*(one.key for one in offered), *labels, *arms, "pgpool", "standby", "ALL  pgpools"]:
+        assert is_another_topology(name), name
+    for name in ("bouncer-1", "HAProxy before all pgpools", "primary-bouncer", "pgpool-9", "lb: all"):
+        assert not is_another_topology(name), name
 
 
 @pytest.mark.parametrize(
