@@ -27,7 +27,9 @@ export function coursesFigure(courses: CoursesAnswer, theme: ChartTheme): Figure
       return {
         x: arm.points.map(([atS]) => atS),
         y: arm.points.map(([, rate]) => rate),
-        mode: "lines",
+        // Of a run of one second there is no line.
+        mode: arm.points.length > 1 ? "lines" : "markers",
+        marker: { color: theme[token], size: 7 },
         line: { color: theme[token], width: arm.is_baseline ? 2.25 : 1.5, dash },
         hoverinfo: "none",
       };

@@ -68,6 +68,7 @@ def test_a_run_that_is_done_shows_its_figures_findings_and_surroundings(cluster:
     answer = client_for("operator").get(page_of(run))
 
     told = text_of(answer)
+    assert "Worked out: the 15,000" in answer.content.decode()
     for words in (
         "100 tps through all pgpools with 4 clients",
         "With connecting 80.00 tps",
@@ -90,6 +91,17 @@ def test_a_run_that_is_done_shows_its_figures_findings_and_surroundings(cluster:
     ):
         assert words in told
     assert page_of(run, "stop/") not in answer.content.decode()
+
+
+def test_of_a_load_that_tells_no_time_to_connect_nothing_is_worked_out(
+    cluster: Cluster, client_for: Callable[..., Client]
+) -> None:
+    run = made_run(cluster, state="done", tps=100.0, result={**RESULT, "connect_ms": None, "tps_with_connecting": None})
+
+    page = client_for("operator").get(page_of(run)).content.decode()
+
+    assert "Worked out" not in page
+    assert "With connecting" in page
 
 
 def test_one_that_measures_says_how_far_it_is_and_when_it_ends(cluster: Cluster, client_for: Browsers) -> None:

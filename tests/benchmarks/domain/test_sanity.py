@@ -139,6 +139,8 @@ def test_statements_sum_up_to_their_transaction_at_most(statements: list[float],
         (4866, 5000, None, 300, 5016.67, True),
         (5000, 5000, None, None, 5000, False),
         (4800, 5000, None, None, 5000, True),
+        (500, 500, None, 8, 562.5, False),  # held to the message, without a bucket
+        (494, 500, None, 8, 562.5, True),
         (110, 100, 3000, 300, 110, False),  # a bucket smaller than a batch would let none through: + 3000 / 300
         (5200, 5000, None, 300, 5016.67, False),
     ],
