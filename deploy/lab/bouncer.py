@@ -16,6 +16,7 @@ NAME = "pgbouncer"
 MOST_CLIENTS = 100
 POOL_SIZE = 20
 ANSWERS_WITHIN_S = 20.0
+KEEPS_PREPARED_FROM = (1, 21)
 
 
 class BouncerFailed(RuntimeError):
@@ -26,6 +27,13 @@ def is_installed() -> bool:
     with contextlib.suppress(machine.ProgramMissing):
         return bool(machine.program(NAME))
     return False
+
+
+def keeps_prepared() -> bool:
+    """Whether this PgBouncer can prepare statements anew where a session comes to another server connection."""
+    said = subprocess.run([machine.program(NAME), "--version"], capture_output=True, text=True, check=True).stdout
+    version = said.split()[1].split(".")
+    return (int(version[0]), int(version[1])) >= KEEPS_PREPARED_FROM
 
 
 @dataclass(frozen=True)

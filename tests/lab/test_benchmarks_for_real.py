@@ -11,35 +11,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 from psycopg import sql
-from rest_framework.test import APIClient
 
 from apps.benchmarks.control import comparison_rows, run_engine, run_folder, run_rows
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun, RunSample
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest
 from deploy.lab import Lab
 from tests.clusters.callers_at_doors import script
+from tests.lab.asked_runs import COMPARISONS, RUNS, asked, carried_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-COMPARISONS = "/api/v1/benchmarks/comparisons/"
-RUNS = "/api/v1/benchmarks/runs/"
-
-
-def asked(operator: APIClient, **changes: Any) -> BenchmarkRun:
-    """A run of one client and two seconds, unless told."""
-    wish = {
-        "cluster": "orders", "workload": "pgbench-select-only", "topology": "primary", "clients": 1, "duration_s": 2,
-        "parameters": {"scale": 1}, **changes,
-    }  # fmt: skip
-    answer = operator.post(RUNS, wish, format="json")
-    assert answer.status_code == 202, answer.content
-    return BenchmarkRun.objects.get(pk=answer.json()["id"])
-
-
-def carried_out(run: BenchmarkRun) -> BenchmarkRun:
-    run_engine.carry_out(run_id=run.pk, holder="test", clock=timezone.now)
-    run.refresh_from_db()
-    return run
 
 
 def test_a_run_makes_its_data_measures_and_says_what_it_was_measured_under(loadable: Lab) -> None:

@@ -15,9 +15,9 @@ from apps.benchmarks.control import comparison_rows
 from apps.benchmarks.models import BenchmarkEndpoint, BenchmarkRun
 from deploy import machine
 from deploy.lab import Lab
-from deploy.lab.bouncer import Bouncer
+from deploy.lab.bouncer import Bouncer, keeps_prepared
 from tests.clusters.callers_at_doors import script
-from tests.lab.test_benchmarks_for_real import COMPARISONS, asked, carried_out
+from tests.lab.asked_runs import COMPARISONS, asked, carried_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -100,8 +100,10 @@ def test_what_a_pgbouncer_does_to_statements_and_sessions_is_told(
     scripts = {**through, "workload": "pgbench-scripts"}
     reading = {"scale": 1, "writes": False, "scripts": [READING]}
 
-    with serving(default_pool_size=1):
-        prepared = carried_out(asked(operator, **through, clients=4, parameters={"scale": 1, "protocol": "prepared"}))
+    as_prepared = {**through, "clients": 4, "parameters": {"scale": 1, "protocol": "prepared"}}
+    as_before_1_21 = {"max_prepared_statements": 0} if keeps_prepared() else {}
+    with serving(default_pool_size=1, **as_before_1_21):
+        prepared = carried_out(asked(operator, **as_prepared))
         could_write = carried_out(asked(operator, **scripts, parameters=reading))
     with serving(connect_query="SET default_transaction_read_only = on"):
         only_reads = carried_out(asked(operator, **scripts, parameters=reading))
@@ -111,6 +113,11 @@ def test_what_a_pgbouncer_does_to_statements_and_sessions_is_told(
 
     # On one server connection every session but the first finds its statement there already.
     assert "shared_statements" in {one["check"] for one in prepared.findings} or "prepared theirs" in prepared.error
+    if keeps_prepared():
+        with serving(default_pool_size=1):
+            kept = carried_out(asked(operator, **as_prepared))
+        assert (kept.state, kept.error) == ("done", "")
+        assert "shared_statements" not in {one["check"] for one in kept.findings}
     assert could_write.state == "failed"
     assert "passes no options on, so sessions could write there" in could_write.error
     assert "connect_query" in could_write.error

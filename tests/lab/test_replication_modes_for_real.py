@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.utils import timezone
 from rest_framework.test import APIClient
 
 from apps.benchmarks.control import run_engine, run_replication
@@ -13,10 +12,10 @@ from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.models import Cluster
 from deploy.lab import Lab, synchronous
 from tests.clusters.callers_at_doors import script
+from tests.lab.asked_runs import asked, carried_out
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-RUNS = "/api/v1/benchmarks/runs/"
 # Fails unless its sessions are read-only and of the level.
 TELLING = (
     "SELECT 1 / (current_setting('synchronous_commit') = 'remote_write')::int"
@@ -31,19 +30,9 @@ def replicated(loadable: Lab) -> Iterator[Lab]:
     synchronous.put_back(loadable.backends)
 
 
-def asked(operator: APIClient, topology: str, **changes: Any) -> BenchmarkRun:
-    wish = {
-        "cluster": "orders", "workload": "pgbench-tpcb-like", "topology": topology, "clients": 2, "duration_s": 1,
-        "parameters": {"scale": 1}, **changes,
-    }  # fmt: skip
-    answer = operator.post(RUNS, wish, format="json")
-    assert answer.status_code == 202, answer.content
-    return BenchmarkRun.objects.get(pk=answer.json()["id"])
-
-
-def carry_out(run: BenchmarkRun) -> None:
-    run_engine.carry_out(run_id=run.pk, holder="test", clock=timezone.now)
-    run.refresh_from_db()
+def asked_to_write(operator: APIClient, topology: str, **changes: Any) -> BenchmarkRun:
+    whole = {"workload": "pgbench-tpcb-like", "topology": topology, "clients": 2, "duration_s": 1, **changes}
+    return asked(operator, **whole)
 
 
 def waiting_commits(lab: Lab) -> int:
@@ -58,15 +47,15 @@ def test_levels_of_commit_are_measured_under_one_synchronous_standby(replicated:
     first, second = (backend.name for backend in replicated.backends.standbys)
     telling = {"scripts": [{"name": "tell", "sql": TELLING, "weight": 1}], "writes": False}
     operator = script("operator")
-    runs = [asked(operator, "commit:off"), asked(operator, "commit:remote_apply")]
-    runs.append(asked(operator, "commit:remote_write", workload="pgbench-scripts", parameters=telling))
-    plain = asked(operator, "primary", workload="pgbench-select-only")
+    runs = [asked_to_write(operator, "commit:off"), asked_to_write(operator, "commit:remote_apply")]
+    runs.append(asked_to_write(operator, "commit:remote_write", workload="pgbench-scripts", parameters=telling))
+    plain = asked_to_write(operator, "primary", workload="pgbench-select-only")
     synchronous.await_standbys(replicated.backends)
 
     with synchronous.waits_for(replicated.backends, names):
         for run in runs:
-            carry_out(run)
-    carry_out(plain)
+            carried_out(run)
+    carried_out(plain)
 
     assert [(run.state, run.error) for run in (*runs, plain)] == [("done", "")] * 4
     kept = [run.environment["replication"] for run in runs]
@@ -87,9 +76,9 @@ def test_where_commits_would_wait_for_ever_a_run_says_so(
     monkeypatch.setattr(run_replication, "COMES_BACK_WITHIN_S", 0.0)
     monkeypatch.setattr(run_engine, "GRACE_S", 1.0)
     operator = script("operator")
-    refused, hanging = asked(operator, "commit:on"), asked(operator, "commit:on")
+    refused, hanging = asked_to_write(operator, "commit:on"), asked_to_write(operator, "commit:on")
     with synchronous.waits_for(backends, "nobody"):
-        carry_out(refused)
+        carried_out(refused)
 
     def lose_standbys(*cluster: Cluster, **told: float) -> Course:
         """Just before the load begins."""
@@ -97,7 +86,7 @@ def test_where_commits_would_wait_for_ever_a_run_says_so(
         return Course(*cluster, **told)
 
     monkeypatch.setattr(run_engine, "Course", lose_standbys)
-    carry_out(hanging)
+    carried_out(hanging)
     wait_until(lambda: waiting_commits(replicated) == 0, "no commit of the load waits any more")
 
     assert (refused.state, refused.outputs.count()) == ("failed", 0)
