@@ -1,8 +1,8 @@
 /** What Plotly is told to draw of a run: its seconds, and the mean of all until then. Pure, tested without a browser. */
 import type { Figure } from "./chart_figure";
 import { type ChartTheme, isDashed, tokenOf, withAlpha } from "./chart_theme";
-import { axisTicks, withGaps } from "./traces";
-import { axisFigure } from "./values";
+import { axisBelow, axisBeside, plainLayout } from "./figure_layout";
+import { withGaps } from "./traces";
 import type { BesideLine, CourseAnswer, CoursePoint, Point } from "./wire";
 
 /** Of the load itself; every other metric is one that the cluster has beside it. */
@@ -106,49 +106,14 @@ function band(course: CourseAnswer, theme: ChartTheme): object[] {
 
 function layoutOf(course: CourseAnswer, unit: string, axisEnd: number, theme: ChartTheme): object {
   const times = timeTicks(course.duration_s);
-  const ticks = axisTicks(axisEnd);
-  const axis = { fixedrange: true, zeroline: false, automargin: false };
+  const spikes = { showspikes: true, spikemode: "across", spikesnap: "cursor", spikethickness: 1, spikedash: "solid", spikecolor: theme["text-3"] };
   return {
-    margin: { l: 52, r: 24, t: 16, b: 26, pad: 0 },
-    paper_bgcolor: theme.surface,
-    plot_bgcolor: theme.surface,
-    autosize: true,
-    showlegend: false,
-    font: { family: "Inter, system-ui, sans-serif", size: 11, color: theme["text-3"] },
+    ...plainLayout(theme),
     hovermode: "x",
     hoverdistance: 40,
     spikedistance: -1,
-    dragmode: false,
-    separators: ".,",
     uirevision: "keep",
-    xaxis: {
-      ...axis,
-      range: [0, course.duration_s],
-      tickvals: times,
-      ticktext: times.map(duration),
-      showgrid: false,
-      showline: true,
-      ticks: "outside",
-      ticklen: 4,
-      tickcolor: theme["line-strong"],
-      linecolor: theme["line-strong"],
-      showspikes: true,
-      spikemode: "across",
-      spikesnap: "cursor",
-      spikethickness: 1,
-      spikedash: "solid",
-      spikecolor: theme["text-3"],
-    },
-    yaxis: {
-      ...axis,
-      range: [0, axisEnd * 1.001],
-      tickvals: ticks,
-      ticktext: ticks.map((tick) => axisFigure(tick, unit)),
-      showgrid: true,
-      gridcolor: theme.line,
-      gridwidth: 1,
-      showline: false,
-      ticks: "",
-    },
+    xaxis: { ...axisBelow(theme), range: [0, course.duration_s], tickvals: times, ticktext: times.map(duration), ...spikes },
+    yaxis: axisBeside(theme, axisEnd, unit),
   };
 }

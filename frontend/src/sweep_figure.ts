@@ -1,9 +1,8 @@
 /** What Plotly is told to draw of a sweep: the typical rate at each place, with its interval. Pure. */
 import type { Figure } from "./chart_figure";
 import type { ChartTheme } from "./chart_theme";
+import { axisBelow, axisBeside, plainLayout } from "./figure_layout";
 import { roomFor } from "./run_figure";
-import { axisTicks } from "./traces";
-import { axisFigure } from "./values";
 import type { PointAnswer, SweepAnswer } from "./wire";
 
 /** Places are spread evenly where each is some times the one before, as 1, 2, 4, 8. */
@@ -16,8 +15,6 @@ export function isByRatio(points: readonly PointAnswer[]): boolean {
 export function sweepFigure(sweep: SweepAnswer, theme: ChartTheme): Figure {
   const { points } = sweep;
   const end = roomFor(Math.max(0, ...points.map((point) => point.high ?? point.tps)), 1);
-  const ticks = axisTicks(end);
-  const axis = { fixedrange: true, zeroline: false, automargin: false };
   const limited = points.filter((point) => point.limit !== "");
   const best = points.filter((point) => point.x === sweep.best_x);
   return {
@@ -53,37 +50,9 @@ export function sweepFigure(sweep: SweepAnswer, theme: ChartTheme): Figure {
       { x: best.map((point) => point.x), y: best.map((point) => point.tps), mode: "markers", marker: { color: theme.accent, size: 11 }, hoverinfo: "none" },
     ],
     layout: {
-      margin: { l: 52, r: 24, t: 16, b: 30, pad: 0 },
-      paper_bgcolor: theme.surface,
-      plot_bgcolor: theme.surface,
-      autosize: true,
-      showlegend: false,
-      font: { family: "Inter, system-ui, sans-serif", size: 11, color: theme["text-3"] },
-      dragmode: false,
-      separators: ".,",
-      xaxis: {
-        ...axis,
-        type: isByRatio(points) ? "log" : "linear",
-        tickvals: points.map((point) => point.x),
-        ticktext: points.map((point) => String(point.x)),
-        showgrid: false,
-        showline: true,
-        ticks: "outside",
-        ticklen: 4,
-        tickcolor: theme["line-strong"],
-        linecolor: theme["line-strong"],
-      },
-      yaxis: {
-        ...axis,
-        range: [0, end * 1.001],
-        tickvals: ticks,
-        ticktext: ticks.map((tick) => axisFigure(tick, "tps")),
-        showgrid: true,
-        gridcolor: theme.line,
-        gridwidth: 1,
-        showline: false,
-        ticks: "",
-      },
+      ...plainLayout(theme, 30),
+      xaxis: { ...axisBelow(theme), type: isByRatio(points) ? "log" : "linear", tickvals: points.map((point) => point.x), ticktext: points.map((point) => String(point.x)) },
+      yaxis: axisBeside(theme, end, "tps"),
     },
   };
 }

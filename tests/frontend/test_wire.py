@@ -7,7 +7,7 @@ from typing import get_type_hints
 import pytest
 
 from apps.benchmarks.queries.comparison_courses import ArmCourse, CoursesAnswer
-from apps.benchmarks.queries.comparisons import DoublingAnswer, PointAnswer, SweepAnswer
+from apps.benchmarks.queries.comparison_detail import DoublingAnswer, PointAnswer, SweepAnswer
 from apps.benchmarks.queries.run_beside import BesideLine
 from apps.benchmarks.queries.run_course import CourseAnswer, CoursePoint
 from apps.clusters.history.series import Series, SeriesAnswer

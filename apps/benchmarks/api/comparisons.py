@@ -20,14 +20,8 @@ from apps.benchmarks.api.runs import CLUSTER, MOST
 from apps.benchmarks.control import comparisons
 from apps.benchmarks.models import BenchmarkComparison
 from apps.benchmarks.queries.comparison_courses import CoursesAnswer, courses_answer
-from apps.benchmarks.queries.comparisons import (
-    ComparisonDetail,
-    ComparisonSummary,
-    comparison_of,
-    comparisons_of,
-    detail_answer,
-    summary_answer,
-)
+from apps.benchmarks.queries.comparison_detail import ComparisonDetail, detail_answer
+from apps.benchmarks.queries.comparisons import ComparisonSummary, comparison_of, comparisons_of, summary_answer
 from apps.benchmarks.queries.imports import import_of
 from apps.clusters.api import reading, shapes
 from apps.clusters.api.strict import StrictSerializer

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from apps.benchmarks.domain import replication
+from apps.benchmarks.domain import replication, told_apart
 from apps.benchmarks.domain.replication import ReplicationFacts
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.topologies import COMMIT, WAITING_LEVELS
@@ -58,14 +58,10 @@ def findings(
 
 def of_comparison(environments: Iterable[Mapping[str, Any]]) -> list[RunFinding]:
     """Of runs that were to be measured alike: whether they were replicated alike. Those that tell nothing are left."""
-    modes: dict[str, int] = {}
-    for environment in environments:
-        if mode := mode_of(environment):
-            modes[mode] = modes.get(mode, 0) + 1
-    if len(modes) < 2:
+    told = told_apart.counted(mode_of(environment) for environment in environments)
+    if not told:
         return []
-    counted = "; ".join(f"{count} run{'' if count == 1 else 's'}: {mode}" for mode, count in modes.items())
-    sentence = f"These runs were measured under different replication modes ({counted}): that is a difference, too."
+    sentence = f"These runs were measured under different replication modes ({told}): that is a difference, too."
     return [{"check": "replication_differs", "ok": False, "sentence": sentence}]
 
 

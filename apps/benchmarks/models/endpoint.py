@@ -31,7 +31,8 @@ class BenchmarkEndpoint(models.Model):
         null=True, blank=True, help_text="that it takes at once, as max_client_conn of PgBouncer; null: not known"
     )
     stands_before_pgpools = models.BooleanField(
-        default=False, help_text="its sessions come to all pgpools of the cluster, whose free children are its room"
+        default=False,
+        help_text="its sessions come to all pgpools of the cluster; as many fit as if each had the least free children",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from apps.benchmarks.domain.comparison_words import signed
 from apps.benchmarks.domain.run_words import ms_words, tps_words
-from apps.benchmarks.queries.comparisons import ArmAnswer, CellAnswer, ComparisonDetail, PlacedRun
+from apps.benchmarks.queries.comparison_detail import ArmAnswer, CellAnswer, ComparisonDetail, PlacedRun
 
 LATENCIES = {"mean_ms": "mean", "p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99"}
 DEFAULT_LATENCY = "p95_ms"

@@ -19,13 +19,8 @@ from apps.benchmarks.control import comparisons
 from apps.benchmarks.control.runs import RunRefused
 from apps.benchmarks.models import BenchmarkComparison
 from apps.benchmarks.queries import comparison_page, imported_beside
-from apps.benchmarks.queries.comparisons import (
-    ComparisonDetail,
-    comparison_of,
-    comparisons_of,
-    detail_answer,
-    summary_answer,
-)
+from apps.benchmarks.queries.comparison_detail import ComparisonDetail, detail_answer
+from apps.benchmarks.queries.comparisons import comparison_of, comparisons_of, summary_answer
 from apps.benchmarks.queries.imports import imports_of
 
 SHOWN = 50

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -31,14 +33,13 @@ def endpoint_list(request: HttpRequest, caller: Caller, slug: str) -> HttpRespon
         return _list(request, caller, cluster, NewEndpointForm(initial={"takes_writes": True}))
     caller.require(Role.ADMIN)
     form = NewEndpointForm(request.POST)
-    if not form.is_valid():
+
+    def add() -> None:
+        endpoints.add(caller=caller, cluster=cluster, name=form.cleaned_data["name"], facts=form.facts())
+
+    if not _carried_out(form, add):
         return _list(request, caller, cluster, form, status=422)
-    try:
-        made = endpoints.add(caller=caller, cluster=cluster, name=form.cleaned_data["name"], facts=form.facts())
-    except EndpointRefused as error:
-        form.refuse(error)
-        return _list(request, caller, cluster, form, status=422)
-    messages.success(request, f"{made.name} is registered: benchmarks can go through it.")
+    messages.success(request, f"{form.cleaned_data['name']} is registered: benchmarks can go through it.")
     return _to_list(caller, cluster)
 
 
@@ -50,12 +51,11 @@ def endpoint_change(request: HttpRequest, caller: Caller, slug: str, pk: int) ->
     if request.method == "GET":
         return _one(request, caller, endpoint, EndpointForm(initial=endpoints.described(endpoint)))
     form = EndpointForm(request.POST)
-    if not form.is_valid():
-        return _one(request, caller, endpoint, form, status=422)
-    try:
+
+    def change() -> None:
         endpoints.change(caller=caller, endpoint=endpoint, changes=form.facts())
-    except EndpointRefused as error:
-        form.refuse(error)
+
+    if not _carried_out(form, change):
         return _one(request, caller, endpoint, form, status=422)
     messages.success(request, f"{endpoint.name} is stored.")
     return _to_list(caller, cluster)
@@ -96,6 +96,18 @@ def endpoint_try(request: HttpRequest, caller: Caller, slug: str, pk: int) -> Ht
     else:
         messages.success(request, _said(endpoint, found))
     return _to_list(caller, cluster)
+
+
+def _carried_out(form: EndpointForm, story: Callable[[], None]) -> bool:
+    """Whether it was; else the form says why not."""
+    if not form.is_valid():
+        return False
+    try:
+        story()
+    except EndpointRefused as error:
+        form.refuse(error)
+        return False
+    return True
 
 
 def _said(endpoint: BenchmarkEndpoint, found: Visit) -> str:
