@@ -17,6 +17,7 @@ from apps.benchmarks.domain.comparison_words import signed
 from apps.benchmarks.domain.replication import ASYNCHRONOUS, NO_STANDBY
 from apps.benchmarks.domain.topologies import COMMIT, COMMIT_LEVELS
 from deploy.bench import runs
+from deploy.bench.ended import end_tidily
 from deploy.bench.many import demo_with
 from deploy.bench.subject import CannotMeasure, Subject
 from deploy.lab import Lab, synchronous
@@ -132,6 +133,7 @@ def _difference(before: Sequence[float], after: Sequence[float]) -> str:
 
 
 def main() -> int:
+    end_tidily()
     parser = argparse.ArgumentParser(prog="python -m deploy.bench.durability", description="What durability costs.")
     parser.add_argument("--blocks", type=int, default=10, help="that count; one more is measured first")
     parser.add_argument("--seconds", type=int, default=5, help="of each run")

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from deploy.bench import crowd
 from deploy.bench.crowd import Crowd
+from deploy.bench.ended import end_tidily
 from deploy.bench.subject import CannotMeasure, Subject, running_demo
 from deploy.demo import place
 from deploy.demo.programs import CLONE
@@ -52,6 +53,7 @@ def to_verified(count: int, *, rounds: int) -> float:
 
 
 def main() -> int:
+    end_tidily()
     parser = argparse.ArgumentParser(prog="python -m deploy.bench.many", description="Rollouts to many pgpools.")
     parser.add_argument("--pgpools", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=3)

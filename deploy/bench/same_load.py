@@ -18,6 +18,7 @@ from pathlib import Path
 from apps.benchmarks.domain.comparison import Comparison, compare
 from apps.benchmarks.domain.pgbench_output import parse_result
 from apps.benchmarks.domain.verdicts import Verdict
+from deploy.bench.ended import end_tidily
 from deploy.bench.rollouts import verdict
 from deploy.bench.statistics import chance
 from deploy.bench.subject import CannotMeasure
@@ -125,6 +126,7 @@ def lines(tallies: Sequence[Tally]) -> Iterator[str]:
 
 
 def main() -> int:
+    end_tidily()
     parser = argparse.ArgumentParser(prog="python -m deploy.bench.same_load", description=__doc__)
     parser.add_argument("--comparisons", type=int, default=100)
     parser.add_argument("--slowed", type=int, default=40, help="of them, those that the longer scripts take part in")

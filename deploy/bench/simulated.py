@@ -17,6 +17,7 @@ from typing import Any
 
 from deploy.bench import crowd
 from deploy.bench.crowd import Crowd
+from deploy.bench.ended import end_tidily
 from deploy.bench.many import demo_with
 from deploy.bench.subject import CannotMeasure, Subject
 from deploy.demo import dashboard
@@ -81,6 +82,7 @@ def _register(subject: Subject, slug: str, lab: dict[str, Any]) -> None:
 
 
 def main() -> int:
+    end_tidily()
     parser = argparse.ArgumentParser(prog="python -m deploy.bench.simulated", description="Rollouts to many pgpools.")
     parser.add_argument("--pgpools", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5)
