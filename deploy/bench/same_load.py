@@ -3,6 +3,9 @@
 The same script against itself, by turns on the primary of a lab of its own: what is called different there is wrong.
 And against scripts of a few statements more, slower by exactly that: how often they are found is held against
 what the printed smallest detectable differences claim (`statistics` does the same on simulated runs).
+
+Where few cores are shared by all, a load that keeps them busy varies far more than 10 % from run to run; one that
+waits does not, and shows what comparisons do with differences that are about as large as they can see.
 """
 
 import argparse
@@ -24,11 +27,25 @@ from deploy.bench.statistics import chance
 from deploy.bench.subject import CannotMeasure
 from deploy.lab import Lab
 
-STATEMENTS = 100
-SLOWED = (103, 105, 111)
-CLIENTS = 2
+SLOWED = (1.03, 1.05, 1.11)
 MOST_CALLED_PERCENT = 5
 DIFFERENT = (Verdict.FASTER, Verdict.SLOWER)
+
+
+@dataclass(frozen=True)
+class Load:
+    """One statement, so often in a transaction."""
+
+    statement: str
+    times: int
+    clients: int
+    told: str
+
+
+LOADS = {
+    "busy": Load("SELECT abalance FROM pgbench_accounts WHERE aid = :aid;", 100, 2, "SELECTs by key"),
+    "waiting": Load("SELECT pg_sleep(0.001);", 33, 4, "waits of 1 ms"),
+}
 
 
 @dataclass
@@ -53,11 +70,11 @@ class Tally:
 
 
 class Pgbench:
-    """Runs of a script of so many SELECTs by key, each a round trip, against the lab's primary."""
+    """Runs of a script of so many statements, each a round trip, against the lab's primary."""
 
-    def __init__(self, lab: Lab, folder: Path, *, seconds: int) -> None:
+    def __init__(self, lab: Lab, folder: Path, load: Load, *, seconds: int) -> None:
         backend, app = lab.addresses["backends"][0], lab.addresses["app"]
-        self._folder, self._seconds = folder, seconds
+        self._folder, self._load, self._seconds = folder, load, seconds
         self._environment = {**os.environ, "PGPASSWORD": app["password"], "LC_ALL": "C.UTF-8"}
         where = ["--host", backend["host"], "--port", str(backend["port"]), "--username", app["username"]]
         self._begin, self._database = [str(lab.binaries.postgres_bin / "pgbench"), *where], app["database"]
@@ -65,9 +82,9 @@ class Pgbench:
 
     def tps(self, statements: int) -> float:
         script = self._folder / f"{statements}.sql"
-        select = "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
-        script.write_text("\\set aid random(1, 100000)\n" + select * statements, encoding="utf-8")
-        clients = ["--client", str(CLIENTS), "--time", str(self._seconds)]
+        lines = ["\\set aid random(1, 100000)", *[self._load.statement] * statements]
+        script.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        clients = ["--client", str(self._load.clients), "--time", str(self._seconds)]
         found = parse_result(self._said("--no-vacuum", *clients, "--file", str(script))).tps
         if found is None:
             raise CannotMeasure("pgbench printed no rate")
@@ -92,12 +109,13 @@ def blocks_of(pgbench: Pgbench, arms: Sequence[int], *, pairs: int) -> list[list
     return found
 
 
-def measure(pgbench: Pgbench, *, comparisons: int, slowed: int, pairs: int) -> list[Tally]:
+def measure(pgbench: Pgbench, *, statements: int, comparisons: int, slowed: int, pairs: int) -> list[Tally]:
     """The first one: the script against itself. slowed: in how many of the comparisons the longer ones take part."""
-    tallies = [Tally(0.0), *(Tally(1 - STATEMENTS / statements) for statements in SLOWED)]
+    longer = [round(statements * times) for times in SLOWED]
+    tallies = [Tally(0.0), *(Tally(1 - statements / more) for more in longer)]
     for number in range(comparisons):
         has_slowed = number * slowed // comparisons < (number + 1) * slowed // comparisons
-        arms = (STATEMENTS, STATEMENTS, *(SLOWED if has_slowed else ()))
+        arms = (statements, statements, *(longer if has_slowed else ()))
         baseline, *others = blocks_of(pgbench, arms, pairs=pairs)
         for tally, candidate in zip(tallies, others, strict=False):
             tally.add(compare(baseline=baseline, candidate=candidate, paired=True), pairs=pairs)
@@ -128,20 +146,23 @@ def lines(tallies: Sequence[Tally]) -> Iterator[str]:
 def main() -> int:
     end_tidily()
     parser = argparse.ArgumentParser(prog="python -m deploy.bench.same_load", description=__doc__)
+    parser.add_argument("--load", choices=LOADS, default="busy")
     parser.add_argument("--comparisons", type=int, default=100)
     parser.add_argument("--slowed", type=int, default=40, help="of them, those that the longer scripts take part in")
     parser.add_argument("--pairs", type=int, default=6, help="of runs in each; one more is measured first")
     parser.add_argument("--seconds", type=int, default=1, help="of each run")
     asked = parser.parse_args()
+    load = LOADS[asked.load]
     with tempfile.TemporaryDirectory(prefix="lifeguard-same-") as name:
         lab = Lab(Path(name) / "lab", pgpool_count=1)
         lab.belongs_to(os.getpid())
         try:
             lab.up()
-            pgbench = Pgbench(lab, Path(name), seconds=asked.seconds)
-            what = f"{asked.pairs} pairs of {asked.seconds} s, {CLIENTS} clients, {STATEMENTS} SELECTs a transaction"
+            pgbench = Pgbench(lab, Path(name), load, seconds=asked.seconds)
+            what = f"{asked.pairs} pairs of {asked.seconds} s, {load.clients} clients, {load.times} {load.told} each"
             print(f"Comparisons on a real primary: {what}, load {os.getloadavg()[0]:.1f}", flush=True)
-            found = measure(pgbench, comparisons=asked.comparisons, slowed=asked.slowed, pairs=asked.pairs)
+            times = {"comparisons": asked.comparisons, "slowed": asked.slowed, "pairs": asked.pairs}
+            found = measure(pgbench, statements=load.times, **times)
             print("\n".join(lines(found)), f"  load after {os.getloadavg()[0]:.1f}", sep="\n", flush=True)
         except CannotMeasure as error:
             print(error, file=sys.stderr)
