@@ -26,6 +26,7 @@ POLICY = Path("/usr/sbin/policy-rc.d")
 POLICY_KEPT_ASIDE = Path("/usr/sbin/policy-rc.d.before-lifeguard")
 NO_MAIN_CLUSTER = Path("/etc/postgresql-common/createcluster.d/lifeguard-setup.conf")
 OUR_POLICY_MARK = "# lifeguard-setup"
+WHOLE_STATES = ("installed", "not-installed", "config-files")
 
 
 class NoPackageManager(RuntimeError):
@@ -70,15 +71,32 @@ PACKAGES = (
 
 
 def missing_packages(*, with_tests: bool) -> list[Package]:
-    return [package for package in PACKAGES if (with_tests or not package.for_tests_only) and not package.is_present()]
+    cut_off = half_installed()
+    wanted = [package for package in PACKAGES if with_tests or not package.for_tests_only]
+    return [package for package in wanted if package.name in cut_off or not package.is_present()]
+
+
+def half_installed() -> set[str]:
+    """Of ours, those whose installation was cut off: their programs are there, their accounts may not be."""
+    asked = ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n"]
+    try:
+        said = subprocess.run(
+            [*asked, *(package.name for package in PACKAGES)], capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        return set()
+    states = [line.split() for line in said.stdout.splitlines()]
+    return {name for name, state in states if state not in WHOLE_STATES}
 
 
 def units_there_before() -> set[str]:
+    """Without those that a cut off installation of ours left: nobody asked for them either."""
     names: set[str] = set()
     for directory in map(Path, UNIT_DIRECTORIES):
         if directory.is_dir():
             names |= {entry.name.removesuffix(".service") for entry in directory.iterdir()}
-    return names
+    cut_off = half_installed()
+    return names - {package.unit for package in PACKAGES if package.unit and package.name in cut_off}
 
 
 def policy_script(*, known: set[str], kept_aside: Path | None) -> str:

@@ -49,6 +49,23 @@ def test_nothing_is_missing_on_the_machine_that_runs_the_tests() -> None:
     assert packages.missing_packages(with_tests=True) == []
 
 
+def test_what_a_cut_off_installation_left_is_installed_again_and_not_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    query = tmp_path / "dpkg-query"
+    query.write_text(
+        "#!/bin/sh\necho redis-server unpacked\necho pgpool2 installed\necho haproxy not-installed\nexit 1\n"
+    )
+    query.chmod(0o755)
+    (tmp_path / "redis-server.service").touch()
+    (tmp_path / "cron.service").touch()
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(packages, "UNIT_DIRECTORIES", (str(tmp_path),))
+
+    assert [one.name for one in packages.missing_packages(with_tests=True)] == ["redis-server"]
+    assert packages.units_there_before() == {"cron", "dpkg-query"}
+
+
 def test_sudo_keeps_what_apt_needs_to_reach_the_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     sudo = tmp_path / "sudo"
     sudo.write_text("#!/bin/sh\n")
