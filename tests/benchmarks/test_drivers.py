@@ -3,11 +3,13 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from apps.benchmarks.domain.endpoints import Endpoint, topology
 from apps.benchmarks.domain.latency_histogram import counted
 from apps.benchmarks.domain.own_program import latencies_text, line
 from apps.benchmarks.domain.run_wish import Wish
@@ -199,6 +201,23 @@ def test_messaging_is_one_program_for_all_servers(tmp_path: Path) -> None:
     assert (Order.parse(warm_up.words[4]).folder, warm_up.directory) == (None, None)
     assert "until a reader had it" in driver.notes(wish)[0]
     assert "until it was committed" in driver.notes(wished("pubsub", groups=0))[0]
+
+
+def test_messaging_through_a_pooler_prepares_nothing_and_says_so(tmp_path: Path) -> None:
+    driver = known.driver_of(WORKLOADS["pubsub"])
+    pooler, other = (
+        replace(wished("pubsub"), topology=topology(Endpoint("bouncer-1", "10.0.0.5", 6432, kind, takes_writes=True)))
+        for kind in ("pooler", "other")
+    )
+
+    [through], [past] = (
+        driver.load("python", wish, ACCOUNT, duration_s=60, folder=tmp_path, is_measured=True)
+        for wish in (pooler, other)
+    )
+
+    assert ("--unprepared" in through.words, "--unprepared" in past.words) == (True, False)
+    said = "statements are not prepared, since a pooler shares its server connections"
+    assert driver.notes(pooler) == [*driver.notes(other), said]
 
 
 def test_what_a_program_of_lifeguard_left_is_read(tmp_path: Path) -> None:

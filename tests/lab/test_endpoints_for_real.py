@@ -26,6 +26,9 @@ READING = {
     "name": "look",
     "sql": "\\set aid random(1, 100000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;",
 }
+MESSAGING = {
+    "writers": 2, "groups": 2, "readers_per_group": 2, "partitions": 2, "throttle_per_s": 300, "back_off": True,
+}  # fmt: skip
 WRITING = {"name": "pay", "sql": "UPDATE pgbench_branches SET bbalance = bbalance + 1;"}
 
 
@@ -92,6 +95,34 @@ def test_a_run_through_a_pgbouncer_beside_the_primary_itself(
     assert not stopped.outputs.exists()
 
 
+def as_before_1_21() -> dict[str, object]:
+    return {"max_prepared_statements": 0} if keeps_prepared() else {}
+
+
+def test_messaging_through_a_pooler_prepares_nothing_and_loses_no_message(
+    loadable: Lab, bouncer: Bouncer, serving: Callable[..., contextlib.AbstractContextManager[None]]
+) -> None:
+    registered(bouncer.port)
+    operator = script("operator")
+    wish = {"topology": "endpoint:bouncer-1", "workload": "pubsub", "clients": 6, "parameters": MESSAGING}
+
+    with serving(default_pool_size=2, **as_before_1_21()):
+        run = carried_out(asked(operator, **wish))
+        BenchmarkEndpoint.objects.update(kind="other")
+        hidden = carried_out(asked(operator, **wish))
+
+    own = run.result["own"]["bouncer-1"]
+    assert (run.state, run.error, run.result["failed"]) == ("done", "", 0)
+    assert (own["is_complete"], own["errors"]["said"]) == (True, {})
+    assert [group["received"] for group in own["groups"]] == [own["published_in_all"]] * 2
+    assert own["published_per_s"] > 0
+    assert "statements are not prepared, since a pooler shares its server connections" in run.environment["notes"]
+    # Of its six sessions on two connections some find gone what they prepared, before the load begins or under it.
+    told = [hidden.error, *(one["sentence"] for one in hidden.findings if one["check"] == "shared_statements")]
+    assert any("Register it as an endpoint of kind pooler" in one for one in told), (hidden.error, hidden.findings)
+    assert not [note for note in hidden.environment.get("notes", ()) if "not prepared" in note]
+
+
 def test_what_a_pgbouncer_does_to_statements_and_sessions_is_told(
     loadable: Lab, bouncer: Bouncer, serving: Callable[..., contextlib.AbstractContextManager[None]]
 ) -> None:
@@ -101,8 +132,7 @@ def test_what_a_pgbouncer_does_to_statements_and_sessions_is_told(
     reading = {"scale": 1, "writes": False, "scripts": [READING]}
 
     as_prepared = {**through, "clients": 4, "parameters": {"scale": 1, "protocol": "prepared"}}
-    as_before_1_21 = {"max_prepared_statements": 0} if keeps_prepared() else {}
-    with serving(default_pool_size=1, **as_before_1_21):
+    with serving(default_pool_size=1, **as_before_1_21()):
         prepared = carried_out(asked(operator, **as_prepared))
         could_write = carried_out(asked(operator, **scripts, parameters=reading))
     with serving(connect_query="SET default_transaction_read_only = on"):

@@ -54,6 +54,8 @@ def topology(endpoint: Endpoint) -> Topology:
         pgpools_behind=endpoint.pgpools_behind,
         # What reads the protocol takes no options that it does not know; what only passes bytes on hands them over.
         passes_options=endpoint.kind == BALANCER,
+        # The next transaction may run in another session of the server.
+        keeps_statements=endpoint.kind != POOLER,
     )
     return Topology(endpoint.key, f"endpoint {endpoint.name} ({endpoint.words})", (server,), endpoint.takes_writes)
 

@@ -17,6 +17,11 @@ MIB = 1024 * 1024
 # Of the rate that was asked for: less was not held; nor was it where more than the rest was still to be sent.
 HELD_SHARE = 0.97
 MOST_SAID = 10
+_ERRORS = ("writer_errors", "reader_errors", "sessions_lost", "rolled_back", "shared_statements")
+SHARED_STATEMENTS = (
+    "What was prepared was gone, or another session's was there: what takes these sessions hands them from one server "
+    "connection to another, as a pooler does. Register it as an endpoint of kind pooler: nothing is prepared then."
+)
 
 
 class Times(TypedDict):
@@ -102,7 +107,7 @@ def own(plan: Plan, tally: Tally, course: Course, accounts: Sequence[GroupAccoun
         ),
         "polls": polls(plan, tally, window_s),
         "errors": {
-            **{name: counts[name] for name in ("writer_errors", "reader_errors", "sessions_lost", "rolled_back")},
+            **{name: counts[name] for name in _ERRORS},
             "workers_lost": course.workers_lost,
             "said": dict(tally.errors.most_common(MOST_SAID)),
         },
@@ -148,6 +153,8 @@ def findings(plan: Plan, tally: Tally, course: Course, accounts: Sequence[GroupA
         found += [_exactly_once(accounts), _behind(accounts)]
     if plan.throttle_per_s:
         found.append(_throttle(plan, tally, course))
+    if shared := tally.counts["shared_statements"]:
+        found.append({"check": "shared_statements", "ok": False, "sentence": _shared(shared)})
     if course.workers_lost:
         sentence = f"{course.workers_lost} of {course.processes} processes of the load ended before their time."
         found.append({"check": "processes_lost", "ok": False, "sentence": sentence})
@@ -204,6 +211,11 @@ def _throttle(plan: Plan, tally: Tally, course: Course) -> RunFinding:
         return {"check": "throttle_held", "ok": False, "sentence": sentence}
     sentence = f"The throttle was held: {per_s:,.0f} of {plan.throttle_per_s:,} messages per second."
     return {"check": "throttle_held", "ok": True, "sentence": sentence}
+
+
+def _shared(count: int) -> str:
+    failed = f"{count:,} statement{'' if count == 1 else 's'} failed over what sessions had prepared."
+    return f"{failed} {SHARED_STATEMENTS} These are no fair figures of it."
 
 
 def _count(one: GroupAccount, key: str) -> int:

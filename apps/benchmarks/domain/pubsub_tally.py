@@ -22,6 +22,7 @@ COUNTS = (
     "writer_errors",
     "reader_errors",
     "sessions_lost",
+    "shared_statements",  # of the errors: what a session had prepared was gone, or another's was there
 )
 
 

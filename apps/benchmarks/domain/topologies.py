@@ -29,7 +29,7 @@ class Server:
     """One place that sessions are opened at. name: as pgpool-1, or the backend's hostname:port.
 
     pgpools_behind: of an endpoint, over how many its sessions are spread. passes_options: whether parameters that a
-    session asks for (PGOPTIONS) reach PostgreSQL.
+    session asks for (PGOPTIONS) reach PostgreSQL. keeps_statements: whether a session finds again what it prepared.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Server:
     is_endpoint: bool = False
     pgpools_behind: int = 0
     passes_options: bool = True
+    keeps_statements: bool = True
 
     @property
     def place(self) -> str:

@@ -15,6 +15,8 @@ from apps.benchmarks.drivers.own_program import Order, OwnProgram
 from apps.benchmarks.drivers.processes import Command
 from apps.benchmarks.drivers.pubsub import schema
 
+NOT_PREPARED = "statements are not prepared, since a pooler shares its server connections"
+
 
 class PubSub(OwnProgram):
     def __init__(self) -> None:
@@ -40,8 +42,15 @@ class PubSub(OwnProgram):
         command = self._command(program, "load", order, name, servers[0], account)
         places = [word for one in servers for word in ("--server", f"{one.host}:{one.port}")]
         processes = max(1, min(wish.threads, os.cpu_count() or 1))
-        return [replace(command, words=[*command.words, *places, f"--processes={processes}"])]
+        more = [f"--processes={processes}", *([] if _are_prepared(wish) else ["--unprepared"])]
+        return [replace(command, words=[*command.words, *places, *more])]
 
     def notes(self, wish: Wish) -> list[str]:
         until = "a reader had it" if wish.parameters["groups"] else "it was committed"
-        return [f"tps counts published messages, whatever the batch; latency is from when one was due until {until}"]
+        counted = f"tps counts published messages, whatever the batch; latency is from when one was due until {until}"
+        return [counted] if _are_prepared(wish) else [counted, NOT_PREPARED]
+
+
+def _are_prepared(wish: Wish) -> bool:
+    """One program serves all servers."""
+    return all(server.keeps_statements for server in wish.topology.servers)

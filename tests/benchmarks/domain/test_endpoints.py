@@ -28,6 +28,7 @@ def test_an_endpoint_says_what_it_is_and_what_is_behind_it(
     assert (found.is_direct, found.is_through_pgpool) == (False, is_through_pgpool)
     assert found.servers == (found.endpoint,)
     assert found.servers[0].passes_options is passes_options
+    assert found.servers[0].keeps_statements is (kind != "pooler")
 
 
 def test_what_another_topology_is_called_is_no_name() -> None:

@@ -161,3 +161,17 @@ def test_a_tally_of_nothing_adds_nothing() -> None:
     total.add(Tally.from_json(json.loads(json.dumps(Tally().as_json()))))
 
     assert total.as_json() == measured().as_json()
+
+
+def test_statements_that_sessions_shared_are_told_with_what_mends_it() -> None:
+    alone = reported(measured(shared_statements=1))
+    many = reported(measured(shared_statements=1200, reader_errors=1300))
+
+    assert "shared_statements" not in checks(reported())
+    assert (checks(alone)["shared_statements"], many["own"]["errors"]["shared_statements"]) == (False, 1200)
+    said = [
+        one["sentence"] for found in (alone, many) for one in found["own"]["findings"] if "pooler" in one["sentence"]
+    ]
+    assert said[0].startswith("1 statement failed over what sessions had prepared.")
+    assert said[1].startswith("1,200 statements failed over what sessions had prepared.")
+    assert all("Register it as an endpoint of kind pooler" in one for one in said)

@@ -103,7 +103,8 @@ def _servers(asked: argparse.Namespace) -> tuple[Server, ...]:
     user, database = os.environ.get("PGUSER", ""), os.environ.get("PGDATABASE", "")
     places = asked.server or [f"{os.environ.get('PGHOST', 'localhost')}:{os.environ.get('PGPORT', '5432')}"]
     pairs = [place.rpartition(":") for place in places]
-    return tuple(Server(host, int(port), user, database) for host, _, port in pairs)
+    keeps = not asked.unprepared
+    return tuple(Server(host, int(port), user, database, keeps_statements=keeps) for host, _, port in pairs)
 
 
 def _failed(reason: str, fix: str) -> int:
@@ -129,6 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("action", choices=["prepare", "load", "drop", "work"], help="work: for its own processes")
     parser.add_argument("order", nargs="?", type=Order.parse, help="of the engine, as JSON; in place of the options")
     parser.add_argument("--server", action="append", help="host:port, again for each; sessions are spread over them")
+    parser.add_argument("--unprepared", action="store_true", help="send each statement whole, as through a pooler")
     parser.add_argument("--processes", type=int, default=0, help="one for each core, unless told")
     parser.add_argument("--duration-s", type=int, default=10)
     parser.add_argument("--warm-up-s", type=int, default=0)

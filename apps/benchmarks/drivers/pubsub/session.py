@@ -17,6 +17,8 @@ import psycopg
 from psycopg import pq
 
 CONNECT_WITHIN_S = 10
+# What a session prepared is gone, or what another prepared under its name is there: they share a server connection.
+SHARED_STATES = frozenset({"26000", "42P05"})
 DONE = frozenset({pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK})
 _INTEGER = struct.Struct(">q")
 _BINARY = 1
@@ -25,39 +27,51 @@ _BEGIN = b"begin"
 
 @dataclass(frozen=True)
 class Server:
-    """How it is reached; the password, the mode of TLS and the like are in the environment (PGPASSWORD, PGSSLMODE)."""
+    """How it is reached; the password, the mode of TLS and the like are in the environment (PGPASSWORD, PGSSLMODE).
+
+    keeps_statements: whether a session finds again what it prepared. Behind a pooler it does not; nothing else is kept
+    in a session from one transaction to the next.
+    """
 
     host: str
     port: int
     user: str
     database: str
+    keeps_statements: bool = True
 
 
 class StatementFailed(RuntimeError):
-    """A server refused a statement, or its session is gone."""
+    """A server refused a statement, or its session is gone. is_shared: it has what another session prepared."""
 
-    def __init__(self, said: str, *, is_lost: bool) -> None:
+    def __init__(self, said: str, *, is_lost: bool, is_shared: bool = False) -> None:
         super().__init__(said)
         self.is_lost = is_lost
+        self.is_shared = is_shared
 
 
 async def connect(server: Server, *, application_name: str) -> psycopg.AsyncConnection[tuple[Any, ...]]:
-    """Raises StatementFailed."""
+    """Its cursors prepare nothing, wherever it leads. Raises StatementFailed."""
     try:
         return await psycopg.AsyncConnection.connect(
             host=server.host, port=server.port, user=server.user, dbname=server.database, autocommit=True,
-            connect_timeout=CONNECT_WITHIN_S, application_name=application_name,
+            connect_timeout=CONNECT_WITHIN_S, application_name=application_name, prepare_threshold=None,
         )  # fmt: skip
     except psycopg.Error as error:
         raise StatementFailed(f"{server.host}:{server.port}: {' '.join(str(error).split())}", is_lost=True) from error
 
 
 class Session:
-    """One statement at a time. Parameters are bytes (as they are) or whole numbers (of 64 bits)."""
+    """One statement at a time. Parameters are bytes (as they are) or whole numbers (of 64 bits).
 
-    def __init__(self, connection: psycopg.AsyncConnection[tuple[Any, ...]], statements: Mapping[bytes, str]) -> None:
+    prepares: whether statements are prepared; if not, each is sent whole every time.
+    """
+
+    def __init__(
+        self, connection: psycopg.AsyncConnection[tuple[Any, ...]], statements: Mapping[bytes, str], *, prepares: bool
+    ) -> None:
         self._connection = connection
-        self._statements = statements
+        self._statements = {_BEGIN: b"BEGIN", **{name: text.encode() for name, text in statements.items()}}
+        self._prepares = prepares
         self._prepared: set[bytes] = set()
         self._is_pipelining = False
         self._libpq = connection.pgconn
@@ -69,18 +83,19 @@ class Session:
 
     @classmethod
     async def open(cls, server: Server, statements: Mapping[bytes, str], *, application_name: str) -> Session:
-        """statements: by name; each is prepared when it is run first. Raises StatementFailed."""
-        return cls(await connect(server, application_name=application_name), statements)
+        """statements: by name; each is prepared when it is run first, where that lasts. Raises StatementFailed."""
+        connection = await connect(server, application_name=application_name)
+        return cls(connection, statements, prepares=server.keeps_statements)
 
     async def run(self, name: bytes, parameters: Sequence[int | bytes] = ()) -> pq.abc.PGresult:
-        """A prepared statement; its rows are binary. Raises StatementFailed."""
-        await self._prepare(name, self._statements[name])
+        """One of its statements; its rows are binary. Raises StatementFailed."""
+        await self._prepare(name)
         return await self._send(lambda: self._queue(name, parameters))
 
     async def run_begun(self, name: bytes, parameters: Sequence[int | bytes] = ()) -> pq.abc.PGresult:
         """The same, at the beginning of a transaction: both are sent at once. Raises StatementFailed."""
-        await self._prepare(_BEGIN, "BEGIN")
-        await self._prepare(name, self._statements[name])
+        await self._prepare(_BEGIN)
+        await self._prepare(name)
 
         def send() -> None:
             self._libpq.enter_pipeline_mode()
@@ -100,14 +115,18 @@ class Session:
         self._loop.remove_writer(self._descriptor)
         await self._connection.close()
 
-    async def _prepare(self, name: bytes, statement: str) -> None:
-        if name not in self._prepared:
-            await self._send(lambda: self._libpq.send_prepare(name, statement.encode()))
+    async def _prepare(self, name: bytes) -> None:
+        if self._prepares and name not in self._prepared:
+            await self._send(lambda: self._libpq.send_prepare(name, self._statements[name]))
             self._prepared.add(name)
 
     def _queue(self, name: bytes, parameters: Sequence[int | bytes]) -> None:
         values = [_INTEGER.pack(one) if isinstance(one, int) else one for one in parameters]
-        self._libpq.send_query_prepared(name, values, [_BINARY] * len(values), _BINARY)
+        formats = [_BINARY] * len(values)
+        if self._prepares:
+            self._libpq.send_query_prepared(name, values, formats, _BINARY)
+        else:
+            self._libpq.send_query_params(self._statements[name], values, None, formats, _BINARY)
 
     async def _send(self, send: Callable[[], None]) -> pq.abc.PGresult:
         self._latest = None
@@ -123,7 +142,10 @@ class Session:
         if answer.status in DONE:
             return answer
         said = answer.error_message.decode(errors="replace").strip()
-        raise StatementFailed(said, is_lost=self._libpq.status != pq.ConnStatus.OK)
+        state = (answer.error_field(pq.DiagnosticField.SQLSTATE) or b"").decode()
+        raise StatementFailed(
+            said, is_lost=self._libpq.status != pq.ConnStatus.OK, is_shared=state in SHARED_STATES
+        )  # fmt: skip
 
     def _write(self) -> None:
         try:

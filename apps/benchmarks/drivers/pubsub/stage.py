@@ -68,6 +68,7 @@ class Stage:
 
     def failed(self, who: str, error: StatementFailed) -> None:
         self.tally.counts[f"{who}_errors"] += 1
+        self.tally.counts["shared_statements"] += error.is_shared
         self.tally.errors[str(error)[:LONGEST_SAID]] += 1
 
     def taken(self) -> Tally:

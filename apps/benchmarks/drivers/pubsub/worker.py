@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from apps.benchmarks.domain.pubsub_plan import NS_PER_S, Plan
+from apps.benchmarks.domain.pubsub_report import SHARED_STATEMENTS
 from apps.benchmarks.drivers.pubsub import readers, writers
 from apps.benchmarks.drivers.pubsub.journal import Journal
 from apps.benchmarks.drivers.pubsub.readers import Reader
@@ -75,7 +76,7 @@ async def work() -> None:
         if part.tries_empty_polls and own_readers:
             stage.tally.empty_poll_cpu_s = await own_readers[0].try_empty_polls()
     except StatementFailed as error:
-        _print({"failure": str(error)})
+        _print({"failure": f"{error}. {SHARED_STATEMENTS}" if error.is_shared else str(error)})
         return
     _print({"ready": len(lines)})
     if order := await orders.readline():

@@ -10,7 +10,6 @@ from apps.benchmarks.drivers.pubsub import schema
 from apps.benchmarks.drivers.pubsub.session import StatementFailed
 from apps.benchmarks.drivers.pubsub.stage import Line, Stage
 
-PUBLISH = b"publish"
 # Payloads are cut at random from that much: to draw each byte anew would cost more than to send it.
 POOL_BYTES = 4 * 1024 * 1024
 
@@ -58,11 +57,12 @@ class Writer:
         """One batch, tried until it is published; the time since it was due goes on."""
         payloads = self.payloads.batch()
         plan = self.stage.plan
+        statement = _publish(plan.partition_of_writer(self.number))
         while not self.stage.is_ending:
             try:
                 session = await self.line.open()
                 sent_ns = time.monotonic_ns()
-                await session.run(PUBLISH, (plan.write_batch, payloads, plan.message_bytes, due_ns // 1000))
+                await session.run(statement, (plan.write_batch, payloads, plan.message_bytes, due_ns // 1000))
             except StatementFailed as error:
                 await self.line.recover(error)
                 continue
@@ -92,4 +92,9 @@ class Writer:
 
 
 def statements(partition: int) -> dict[bytes, str]:
-    return {PUBLISH: schema.publish(partition)}
+    return {_publish(partition): schema.publish(partition)}
+
+
+def _publish(partition: int) -> bytes:
+    """Named after it: where sessions share a server connection, no writer runs what another prepared."""
+    return b"publish%d" % partition
