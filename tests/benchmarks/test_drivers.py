@@ -220,6 +220,20 @@ def test_messaging_through_a_pooler_prepares_nothing_and_says_so(tmp_path: Path)
     assert driver.notes(pooler) == [*driver.notes(other), said]
 
 
+def test_messaging_goes_to_an_address_of_ipv6(tmp_path: Path) -> None:
+    nobody = topology(Endpoint("bouncer-1", "::1", 1, "pooler", takes_writes=True))
+    wish = replace(wished("pubsub"), topology=nobody)
+    driver = known.driver_of(wish.workload)
+    [load] = driver.load(sys.executable, wish, ACCOUNT, duration_s=1, folder=tmp_path, is_measured=False)
+
+    ended = subprocess.run(load.words, env=dict(load.environment), capture_output=True, text=True, check=False)
+
+    assert list(load.words[5:7]) == ["--server", "[::1]:1"]
+    said = driver.failure(ended.stdout, ended.returncode)
+    assert said.startswith("[::1]:1: connection failed")
+    assert '"::1", port 1 failed' in said
+
+
 def test_what_a_program_of_lifeguard_left_is_read(tmp_path: Path) -> None:
     driver = OwnProgram("pubsub")
     printed = line("second", {"at_s": 1, "tps": 21.0}) + "\n" + line("report", {"tps": 21.0, "transactions": 21}) + "\n"

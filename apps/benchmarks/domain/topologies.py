@@ -24,6 +24,16 @@ def place_of(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+def address_of(place: str) -> tuple[str, int]:
+    """(host, port) of what place_of makes. Raises ValueError."""
+    host, colon, port = place.rpartition(":")
+    is_bracketed = host.startswith("[") and host.endswith("]")
+    found = host[1:-1] if is_bracketed else host
+    if not colon or not found or not port.isdecimal() or (":" in found) is not is_bracketed:
+        raise ValueError(f"{place!r} is no host:port; an address of IPv6 stands in brackets, as [::1]:5432")
+    return found, int(port)
+
+
 @dataclass(frozen=True)
 class Server:
     """One place that sessions are opened at. name: as pgpool-1, or the backend's hostname:port.

@@ -40,7 +40,7 @@ class PubSub(OwnProgram):
         )  # fmt: skip
         name = servers[0].name if len(servers) == 1 else wish.topology.key
         command = self._command(program, "load", order, name, servers[0], account)
-        places = [word for one in servers for word in ("--server", f"{one.host}:{one.port}")]
+        places = [word for one in servers for word in ("--server", one.place)]
         processes = max(1, min(wish.threads, os.cpu_count() or 1))
         more = [f"--processes={processes}", *([] if _are_prepared(wish) else ["--unprepared"])]
         return [replace(command, words=[*command.words, *places, *more])]

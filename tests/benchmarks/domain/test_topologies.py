@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.benchmarks.domain.topologies import Server, find, of_cluster, shares
+from apps.benchmarks.domain.topologies import Server, address_of, find, of_cluster, place_of, shares
 
 PRIMARY = Server("pg1", "10.0.0.1", 5432)
 STANDBYS = [(1, Server("pg2", "10.0.0.2", 5432)), (2, Server("pg3", "10.0.0.3", 5432))]
@@ -68,3 +68,17 @@ def test_levels_that_wait_for_nobody_are_told_as_local(has_synchronous: bool | N
 )
 def test_clients_are_spread_evenly(clients: int, servers: int, expected: tuple[int, ...]) -> None:
     assert shares(clients, servers) == expected
+
+
+@pytest.mark.parametrize(
+    ("place", "address"), [("db-1:5432", ("db-1", 5432)), ("[2001:db8::5]:6432", ("2001:db8::5", 6432))]
+)
+def test_a_place_is_read_as_it_is_written(place: str, address: tuple[str, int]) -> None:
+    assert address_of(place) == address
+    assert place_of(*address) == place
+
+
+@pytest.mark.parametrize("place", ["db-1", "db-1:", ":5432", "::1:5432", "[db-1]:5432", "[]:5432", "db-1:x", ""])
+def test_what_could_be_another_place_is_none(place: str) -> None:
+    with pytest.raises(ValueError, match=r"is no host:port; .* as \[::1\]:5432"):
+        address_of(place)

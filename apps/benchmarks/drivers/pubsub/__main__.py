@@ -19,7 +19,7 @@ from pathlib import Path
 
 import psycopg
 
-from apps.benchmarks.domain import own_program, pubsub_plan
+from apps.benchmarks.domain import own_program, pubsub_plan, topologies
 from apps.benchmarks.domain.load_report import LoadSecond
 from apps.benchmarks.domain.pubsub_plan import PARAMETERS, Plan
 from apps.benchmarks.domain.workload_parameters import ParameterRefused, YesNo
@@ -101,10 +101,16 @@ def _plan(asked: argparse.Namespace) -> Plan:
 
 def _servers(asked: argparse.Namespace) -> tuple[Server, ...]:
     user, database = os.environ.get("PGUSER", ""), os.environ.get("PGDATABASE", "")
-    places = asked.server or [f"{os.environ.get('PGHOST', 'localhost')}:{os.environ.get('PGPORT', '5432')}"]
-    pairs = [place.rpartition(":") for place in places]
+    places = asked.server or [(os.environ.get("PGHOST", "localhost"), int(os.environ.get("PGPORT", "5432")))]
     keeps = not asked.unprepared
-    return tuple(Server(host, int(port), user, database, keeps_statements=keeps) for host, _, port in pairs)
+    return tuple(Server(host, port, user, database, keeps_statements=keeps) for host, port in places)
+
+
+def _address(place: str) -> tuple[str, int]:
+    try:
+        return topologies.address_of(place)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _failed(reason: str, fix: str) -> int:
@@ -129,7 +135,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m apps.benchmarks.drivers.pubsub", description=__doc__)
     parser.add_argument("action", choices=["prepare", "load", "drop", "work"], help="work: for its own processes")
     parser.add_argument("order", nargs="?", type=Order.parse, help="of the engine, as JSON; in place of the options")
-    parser.add_argument("--server", action="append", help="host:port, again for each; sessions are spread over them")
+    parser.add_argument(
+        "--server", action="append", type=_address, help="host:port, again for each; sessions are spread over them"
+    )
     parser.add_argument("--unprepared", action="store_true", help="send each statement whole, as through a pooler")
     parser.add_argument("--processes", type=int, default=0, help="one for each core, unless told")
     parser.add_argument("--duration-s", type=int, default=10)

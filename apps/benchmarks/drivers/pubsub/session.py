@@ -16,6 +16,8 @@ from typing import Any
 import psycopg
 from psycopg import pq
 
+from apps.benchmarks.domain.topologies import place_of
+
 CONNECT_WITHIN_S = 10
 # What a session prepared is gone, or what another prepared under its name is there: they share a server connection.
 SHARED_STATES = frozenset({"26000", "42P05"})
@@ -57,7 +59,9 @@ async def connect(server: Server, *, application_name: str) -> psycopg.AsyncConn
             connect_timeout=CONNECT_WITHIN_S, application_name=application_name, prepare_threshold=None,
         )  # fmt: skip
     except psycopg.Error as error:
-        raise StatementFailed(f"{server.host}:{server.port}: {' '.join(str(error).split())}", is_lost=True) from error
+        raise StatementFailed(
+            f"{place_of(server.host, server.port)}: {' '.join(str(error).split())}", is_lost=True
+        ) from error
 
 
 class Session:
