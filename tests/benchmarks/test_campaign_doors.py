@@ -65,6 +65,15 @@ def test_a_campaign_says_when_it_is_due(cluster: Cluster, api_client: Client) ->
     assert (listed["name"], listed["may_change"]) == ("Nightly", False)
 
 
+def test_rounds_have_the_clients_that_their_parameters_make(cluster: Cluster, api_client: Client) -> None:
+    messaging = {"workload": "pubsub", "duration_s": 10, "parameters": {"groups": 1, "readers_per_group": 2}}
+
+    campaign = made(api_client, common=messaging)
+    campaign_rounds.begin(campaign, due_at=timezone.now(), kind=CampaignRound.Kind.BY_HAND, now=timezone.now())
+
+    assert set(BenchmarkRun.objects.values_list("workload", "clients")) == {("pubsub", 6)}  # 4 + 1 x 2
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "words"),
     [

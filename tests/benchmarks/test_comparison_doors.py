@@ -105,6 +105,21 @@ def test_statements_are_compared_one_by_one(cluster: Cluster, api_client: Client
     assert cells[1]["change_percent"] == pytest.approx(100)
 
 
+def test_each_arm_has_the_clients_that_its_parameters_make(cluster: Cluster, api_client: Client) -> None:
+    common = {"workload": "pubsub", "topology": "primary", "duration_s": 10, "parameters": {"readers_per_group": 1}}
+    arms = [{"parameters": {"groups": groups}} for groups in (1, 2, 3)]
+
+    answer = api_client("operator").post(
+        COMPARISONS, wanted(common=common, arms=arms, over="parameters.groups"), format="json"
+    )
+
+    body = answer.json()
+    assert answer.status_code == 202, body
+    assert body["arms"] == ["groups 1", "groups 2", "groups 3"]
+    # Four writers, and a reader of each group.
+    assert [(arm["clients"], arm["x"]) for arm in body["arms_compared"]] == [(5, 1.0), (6, 2.0), (7, 3.0)]
+
+
 @pytest.mark.parametrize(
     ("changes", "field", "words"),
     [
@@ -114,6 +129,8 @@ def test_statements_are_compared_one_by_one(cluster: Cluster, api_client: Client
         ({"arms": [DIRECT, {**POOLED, "clients": 101}]}, "arms.1.clients", "from 1 to 100"),
         ({"arms": [DIRECT, {**POOLED, "parameters": {"scale": 0}}]}, "arms.1.parameters.scale", "from 1 to 10000"),
         ({"arms": [DIRECT, {"clients": 2}]}, "arms.1.topology", "is needed, here or in `common`"),
+        ({"arms": [DIRECT, {**POOLED, "clients": None}]}, "arms.1.clients", "is missing; say how many"),
+        ({"arms": [DIRECT, {**POOLED, "workload": "pubsub"}]}, "arms.1.clients", "'4' must be 24, or left out"),
         ({"arms": [DIRECT, {**POOLED, "clint": 4}]}, "arms.1.clint", "is no field here"),
         ({"arms": [DIRECT, {**DIRECT, "parameters": {"scale": 10}}]}, "arms.1.label", "asks for the same as arm 0"),
         ({"arms": [{**DIRECT, "label": "a"}, {**POOLED, "label": "a"}]}, "arms.1.label", "stands for two arms"),

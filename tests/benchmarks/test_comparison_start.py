@@ -61,6 +61,21 @@ def test_a_sweep_is_made_of_its_places(
     assert [(arm["topology"], arm["x"]) for arm in comparison.arms] == told
 
 
+def test_places_of_a_sweep_make_their_own_clients(cluster: Cluster, client_for: Browsers) -> None:
+    operator = client_for("operator")
+    messaging = {"clients": "", "over": "parameters.writers", "places": "1, 2, 3"}
+    wish = {"parameter_groups": 1, "parameter_readers_per_group": 1}
+
+    answer = operator.post(f"{NEW}&workload=pubsub", filled(**messaging, **wish))
+
+    assert answer.status_code == 303
+    arms = BenchmarkComparison.objects.get().arms
+    assert [(arm["parameters"]["writers"], arm["clients"]) for arm in arms] == [(1, 2), (2, 3), (3, 4)]
+    # Clients cannot be swept where parameters make them.
+    assert 'value="clients"' in operator.get(NEW).content.decode()
+    assert 'value="clients"' not in operator.get(f"{NEW}&workload=pubsub").content.decode()
+
+
 def test_a_sweep_over_pgpools_takes_one_then_more_of_them(cluster: Cluster, client_for: Browsers) -> None:
     for number in (3, 4):
         cluster.instances.create(name=f"pgpool-{number}", host="127.0.0.1", port=9000 + number, delivery_kind="manual")

@@ -78,7 +78,8 @@ def test_a_run_is_queued_behind_those_before_it(cluster: Cluster, api_client: Cl
             "takes no writes",
         ),
         ({"workload": "pubsub", "topology": "standbys", "clients": 24}, "topology", "takes no writes"),
-        ({"workload": "pubsub", "clients": 23}, "clients", "must be 24"),
+        ({"clients": None}, "clients", "is missing; say how many clients pgbench-select-only is to have"),
+        ({"workload": "pubsub", "clients": 23}, "clients", "'23' must be 24, or left out"),
         ({"workload": "pubsub", "clients": 9, "parameters": {"groups": 1, "writers": 6}}, "clients", "must be 10"),
         ({"workload": "pubsub", "parameters": {"scale": 1}}, "parameters.scale", "known are writers, groups"),
         (
@@ -102,6 +103,18 @@ def test_what_cannot_be_run_is_refused_by_its_field(
     assert error["field"] == field
     assert words in error["reason"]
     assert not BenchmarkRun.objects.exists()
+
+
+@pytest.mark.parametrize("given", [{}, {"clients": None}])
+def test_clients_that_the_parameters_make_are_left_out(
+    cluster: Cluster, api_client: Client, given: dict[str, Any]
+) -> None:
+    wish = asked(workload="pubsub", parameters={"writers": 2, "groups": 3, "readers_per_group": 4})
+    del wish["clients"]
+
+    answer = api_client("operator").post(RUNS, {**wish, **given}, format="json")
+
+    assert (answer.status_code, answer.json()["clients"]) == (202, 14)  # 2 + 3 x 4
 
 
 def test_own_scripts_that_do_not_write_are_taken_by_standbys(cluster: Cluster, api_client: Client) -> None:

@@ -16,7 +16,7 @@ from apps.accounts.access import Caller, caller_of
 from apps.accounts.paging import row_key
 from apps.benchmarks.api.number_fields import NumberField
 from apps.benchmarks.api.problems import as_problems
-from apps.benchmarks.api.runs import CLUSTER, MOST
+from apps.benchmarks.api.runs import CLIENTS_HELP, CLUSTER, MOST
 from apps.benchmarks.control import comparisons
 from apps.benchmarks.models import BenchmarkComparison
 from apps.benchmarks.queries.comparison_courses import CoursesAnswer, courses_answer
@@ -30,7 +30,7 @@ from apps.clusters.queries import lookup
 BASELINE = OpenApiParameter("baseline", int, description="compare with the arm at this position instead")
 BESIDE = OpenApiParameter("beside", int, description="id of an import whose rates are shown beside the arms")
 LONGEST_POSITION = 3  # digits
-NEEDED = ("workload", "topology", "clients", "duration_s")
+NEEDED = ("workload", "topology", "duration_s")
 
 
 class ArmInput(StrictSerializer):
@@ -41,7 +41,9 @@ class ArmInput(StrictSerializer):
     )
     workload = serializers.CharField(required=False)
     topology = serializers.CharField(required=False)
-    clients = serializers.IntegerField(required=False, min_value=1, max_value=MOST)
+    clients = serializers.IntegerField(
+        required=False, min_value=1, max_value=MOST, allow_null=True, help_text=CLIENTS_HELP
+    )
     threads = serializers.IntegerField(required=False, min_value=1, max_value=MOST, allow_null=True)
     duration_s = serializers.IntegerField(required=False, min_value=1, max_value=MOST)
     warm_up_s = serializers.IntegerField(required=False, min_value=0, max_value=MOST)

@@ -34,6 +34,7 @@ from apps.clusters.api.strict import StrictBoolean, StrictSerializer
 from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 
+CLIENTS_HELP = "may be left out, or null, where the parameters of the workload make them, as of pubsub"
 CLUSTER = OpenApiParameter("cluster", str, description="only runs of the cluster with this slug")
 MOST = 2**31 - 1
 
@@ -44,7 +45,9 @@ class RunInput(StrictSerializer):
     topology = serializers.CharField(
         help_text="its key, as primary, standby:1, pgpool:pgpool-1, pgpools or commit:remote_apply"
     )
-    clients = serializers.IntegerField(min_value=1, max_value=MOST)
+    clients = serializers.IntegerField(
+        min_value=1, max_value=MOST, required=False, allow_null=True, default=None, help_text=CLIENTS_HELP
+    )
     threads = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
     duration_s = serializers.IntegerField(min_value=1, max_value=MOST, help_text="of the measurement")
     warm_up_s = serializers.IntegerField(min_value=0, max_value=MOST, required=False, default=0)

@@ -49,14 +49,17 @@ def request(
     cluster: Cluster,
     workload: str,
     topology: str,
-    clients: int,
+    clients: int | None = None,
     duration_s: int,
     threads: int | None = None,
     warm_up_s: int = 0,
     parameters: Mapping[str, object] | None = None,
     note: str = "",
 ) -> BenchmarkRun:
-    """Queue a run. Raises RunRefused, run_wish.WishRefused, or writes.NotAllowed; nothing is stored then."""
+    """Queue a run. clients: None where the parameters of the workload make them.
+
+    Raises RunRefused, run_wish.WishRefused, or writes.NotAllowed; nothing is stored then.
+    """
     caller.require(Role.OPERATOR)
     access = access_of(cluster)
     writes.refuse_unless_allowed(cluster)

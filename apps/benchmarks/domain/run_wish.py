@@ -86,7 +86,7 @@ def wish(
     *,
     workload: str,
     topology: str,
-    clients: int,
+    clients: int | None = None,
     duration_s: int,
     threads: int | None = None,
     warm_up_s: int = 0,
@@ -95,17 +95,20 @@ def wish(
     offered: Sequence[Topology],
     limits: Limits,
 ) -> Wish:
-    """Raises WishRefused for the first thing that is wrong. threads: None for one per client, at most four."""
+    """Raises WishRefused for the first thing that is wrong. threads: None for one per client, at most four.
+
+    clients: None where the parameters of the workload make them.
+    """
     chosen = _workload(workload)
     target = _topology(topology, offered)
     found = _parameters(chosen, parameters or {})
     if found.get(WRITES.name, chosen.writes) and not target.takes_writes:
         takers = ", ".join(one.key for one in offered if one.takes_writes)
         raise WishRefused("topology", topology, f"takes no writes, and {chosen.key} writes; choose one of: {takers}")
+    clients = _clients(chosen, found, clients)
     _within("clients", clients, 1, limits.most_clients, "clients")
     if clients < len(target.servers):
         raise WishRefused("clients", clients, f"is fewer than the {len(target.servers)} servers of {target.key}")
-    _sessions(chosen, found, clients)
     _within("duration_s", duration_s, 1, limits.most_duration_s, "s")
     _within("warm_up_s", warm_up_s, 0, limits.most_duration_s, "s")
     if duration_s + warm_up_s > limits.most_duration_s:
@@ -145,16 +148,19 @@ def _topology(key: str, offered: Sequence[Topology]) -> Topology:
     return found
 
 
-def _sessions(workload: Workload, parameters: Mapping[str, Any], clients: int) -> None:
+def _clients(workload: Workload, parameters: Mapping[str, Any], given: int | None) -> int:
     """Where the parameters of a workload say how many sessions it has, clients are those and no others."""
     if workload.sessions is None:
-        return
+        if given is None:
+            raise WishRefused("clients", "", f"is missing; say how many clients {workload.key} is to have")
+        return given
     try:
         needed = workload.sessions(parameters)
     except ParameterRefused as error:
         raise WishRefused(f"parameters.{error.path}", error.value, error.expected) from error
-    if clients != needed:
-        raise WishRefused("clients", clients, f"must be {needed}: so many sessions do these parameters make")
+    if given not in {None, needed}:
+        raise WishRefused("clients", given, f"must be {needed}, or left out: so many do these parameters make")
+    return needed
 
 
 def _within(field: str, value: int, least: int, most: int, unit: str) -> None:

@@ -57,7 +57,7 @@ class ComparisonForm(RunForm):
         cast("forms.MultipleChoiceField", self.fields["topology"]).choices = [(key, key) for key in possible]
         cast("forms.ChoiceField", self.fields["over"]).choices = [
             (_TOPOLOGIES, "where the load goes: every place that is ticked"),
-            (CLIENTS, "clients: a sweep at the first place that is ticked"),
+            *([] if workload.sessions else [(CLIENTS, "clients: a sweep at the first place that is ticked")]),
             (PGPOOLS, "pgpools: a sweep over how many take the load"),
             *(
                 (f"parameters.{one.name}", f"{one.name}: a sweep at the first place that is ticked")

@@ -10,7 +10,6 @@ from django.http import QueryDict
 
 from apps.benchmarks.domain.run_wish import LONGEST_NOTE, Limits, WishRefused
 from apps.benchmarks.domain.topology_choice import Choice
-from apps.benchmarks.domain.workload_parameters import ParameterRefused
 from apps.benchmarks.domain.workloads import WRITES, Workload
 from apps.benchmarks.forms import parameters
 from apps.benchmarks.forms.scripts import ScriptsField
@@ -124,20 +123,13 @@ class RunForm(forms.Form):
         return {
             "workload": self.workload.key,
             "topology": cleaned["topology"],
-            "clients": cleaned["clients"] or self._sessions(values),
+            "clients": cleaned["clients"],
             "threads": cleaned["threads"],
             "duration_s": cleaned["duration_s"],
             "warm_up_s": cleaned["warm_up_s"] or 0,
             "parameters": values,
             "note": cleaned.get("note", ""),
         }
-
-    def _sessions(self, values: Mapping[str, Any]) -> int:
-        """What its parameters make; 1 where they do not go together, which is refused by their own name."""
-        try:
-            return self.workload.sessions(values) if self.workload.sessions else 1
-        except ParameterRefused:
-            return 1
 
     def refuse(self, error: WishRefused) -> None:
         """Beside its field; what no field is for, above all of them."""
