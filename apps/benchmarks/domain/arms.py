@@ -22,9 +22,11 @@ class Metric:
 
 
 TPS = Metric("tps", "Rate", "tps", higher_is_better=True)
+NEW_ORDERS = Metric("new_orders_per_min", "New-order rate", "new orders per min", higher_is_better=True)
 METRICS = (
     TPS,
     Metric("tps_with_connecting", "Rate, connecting included", "tps", higher_is_better=True),
+    NEW_ORDERS,
     Metric("mean_ms", "Mean latency", "ms", higher_is_better=False),
     Metric("p50_ms", "p50 latency", "ms", higher_is_better=False),
     Metric("p95_ms", "p95 latency", "ms", higher_is_better=False),

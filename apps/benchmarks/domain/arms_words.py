@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from apps.benchmarks.domain.arms import TPS, Compared
+from apps.benchmarks.domain.arms import TPS, Compared, Metric
 from apps.benchmarks.domain.comparison import Comparison
 from apps.benchmarks.domain.comparison_words import signed, unsigned
 from apps.benchmarks.domain.verdicts import Verdict
@@ -53,10 +53,10 @@ def in_short(found: Comparison) -> str:
     return f"{seen}.{_outlook(found)}"
 
 
-def of_arm(label: str, base: str, found: Comparison) -> str:
-    """The verdict on its rate."""
+def of_arm(label: str, base: str, found: Comparison, metric: Metric = TPS) -> str:
+    """The verdict on its rate, or on another metric."""
     interval = f"95 % interval {signed(found.low)} to {signed(found.high)}"
-    change = f"{signed(found.difference_percent)} tps, {interval}"
+    change = f"{signed(found.difference_percent)} {metric.unit}, {interval}"
     if found.verdict in {Verdict.FASTER, Verdict.SLOWER}:
         return f"{label} is {found.verdict} than {base}: {change}."
     if found.verdict is Verdict.NO_DIFFERENCE:

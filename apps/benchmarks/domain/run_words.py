@@ -101,6 +101,11 @@ def tps_words(tps: float) -> str:
     return f"{tps:,.{2 if tps < 99.995 else 0}f}{SPACE}tps"
 
 
+def per_min_words(count: float) -> str:
+    """12345.6 -> 12,346 per min"""
+    return f"{count:,.0f}{SPACE}per min"
+
+
 def ms_words(milliseconds: float) -> str:
     """0.8432 -> 0.84 ms; 12.345 -> 12.3 ms; 8364.56 -> 8,365 ms"""
     digits = 2 if milliseconds < 9.995 else 1 if milliseconds < 99.95 else 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from apps.accounts.access import Caller
 from apps.benchmarks.control.comparison_rows import is_measured, whole_blocks
-from apps.benchmarks.domain import run_metrics
+from apps.benchmarks.domain import run_metrics, tpcc
 from apps.benchmarks.domain.comparison_plan import FIRST_BLOCK, Arm
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.models import BenchmarkComparison, BenchmarkImport, BenchmarkRun, ComparisonRun
@@ -58,23 +58,30 @@ class CellAnswer(TypedDict):
 
 
 class PlacedRun(TypedDict):
-    """block 0 is shown and does not count. counts: whether its figure is in the arm's."""
+    """block 0 is shown and does not count. counts: whether its figure is in the arm's.
+
+    new_orders_per_min: null of any workload but tpcc-like.
+    """
 
     id: int
     block: int
     state: str
     tps: float | None
+    new_orders_per_min: float | None
     p95_ms: float | None
     counts: bool
     error: str
 
 
 class ArmAnswer(TypedDict):
-    """figures, against_baseline: by metric, as tps, tps_with_connecting, mean_ms, p50_ms, p95_ms, p99_ms.
+    """figures, against_baseline: by metric, as tps, tps_with_connecting, mean_ms, p50_ms, p95_ms, p99_ms; of tpcc-like
+    alone new_orders_per_min, which is no tpmC.
 
-    words: the verdict on the rate in short; sentence: with its figures. replication: the modes that its runs were
-    measured under, one unless replication changed meanwhile; none where no run tells. addresses: that they were
-    measured at, as host:port, one unless the topology moved meanwhile; several servers of one run stand in one text.
+    words: the verdict on the rate in short; sentence: with its figures; new_orders_sentence: the same on the new-order
+    rate, "" of any other workload. statements: their mean latencies; of transactions that are one statement each their
+    p90 as well, as "payment, p90". replication: the modes that its runs were measured under, one unless replication
+    changed meanwhile; none where no run tells. addresses: that they were measured at, as host:port, one unless the
+    topology moved meanwhile; several servers of one run stand in one text.
     """
 
     position: int
@@ -93,6 +100,7 @@ class ArmAnswer(TypedDict):
     statements: list[CellAnswer]
     words: str
     sentence: str
+    new_orders_sentence: str
     replication: list[str]
     addresses: list[str]
     runs: list[PlacedRun]
@@ -202,11 +210,12 @@ def _arm_answers(
 ) -> list[ArmAnswer]:
     """runs: of each arm, those that count."""
     from apps.benchmarks.domain import arms_words
-    from apps.benchmarks.domain.arms import TPS
+    from apps.benchmarks.domain.arms import NEW_ORDERS, TPS
 
+    base = arms[baseline]["label"]
     answers: list[ArmAnswer] = []
     for position, (arm, found) in enumerate(zip(arms, compared, strict=True)):
-        rate = found.against.get(TPS.key)
+        rate, orders = found.against.get(TPS.key), found.against.get(NEW_ORDERS.key)
         answers.append(
             {
                 "position": position,
@@ -216,7 +225,8 @@ def _arm_answers(
                 "against_baseline": {key: _difference(each) for key, each in found.against.items()},
                 "statements": [_cell(cell) for cell in found.statements],
                 "words": arms_words.in_short(rate) if rate else "",
-                "sentence": arms_words.of_arm(arm["label"], arms[baseline]["label"], rate) if rate else "",
+                "sentence": arms_words.of_arm(arm["label"], base, rate) if rate else "",
+                "new_orders_sentence": arms_words.of_arm(arm["label"], base, orders, NEW_ORDERS) if orders else "",
                 "replication": comparison_conditions.modes(runs[position]),
                 "addresses": comparison_conditions.addresses(runs[position]),
                 "runs": [_placed(one) for one in members if one.arm == position],
@@ -252,7 +262,8 @@ def _sweep(
 def _measured(one: ComparisonRun) -> Measured:
     from apps.benchmarks.domain.arms import Measured
 
-    return Measured(one.block, run_metrics.figures(one.run.result), run_metrics.statements(one.run.result))
+    run = one.run
+    return Measured(one.block, run_metrics.figures(run.workload, run.result), run_metrics.statements(run.result))
 
 
 def typical_run_s(runs: Sequence[BenchmarkRun]) -> float | None:
@@ -289,6 +300,7 @@ def _placed(one: ComparisonRun) -> PlacedRun:
         "block": one.block,
         "state": one.run.state,
         "tps": one.run.tps,
+        "new_orders_per_min": tpcc.new_orders_per_min(one.run.workload, one.run.result),
         "p95_ms": (one.run.result.get("latency_ms") or {}).get("p95"),
         "counts": _counts(one),
         "error": one.run.error or one.run.stop_reason,

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 from apps.benchmarks.domain.comparison_words import signed
-from apps.benchmarks.domain.run_words import ms_words, tps_words
+from apps.benchmarks.domain.run_metrics import P90
+from apps.benchmarks.domain.run_words import ms_words, per_min_words, tps_words
 from apps.benchmarks.queries.comparison_detail import ArmAnswer, CellAnswer, ComparisonDetail, PlacedRun
 
 LATENCIES = {"mean_ms": "mean", "p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99"}
 DEFAULT_LATENCY = "p95_ms"
+_NEW_ORDERS = "new_orders_per_min"
 # Beyond this many times the baseline a cell is no darker.
 _DARKEST = 6.0
 
@@ -46,6 +48,13 @@ class ArmRow(TypedDict):
     words: str
 
 
+class NewOrdersRow(TypedDict):
+    label: str
+    is_baseline: bool
+    rate: FigureCell
+    sentence: str
+
+
 class HeatCell(TypedDict):
     """shade: 0 to 1, how far from the baseline; direction: slower or faster; "" where the interval covers 0."""
 
@@ -62,10 +71,11 @@ class HeatRow(TypedDict):
 
 
 class Heat(TypedDict):
-    """statements: (short name, text), one column each."""
+    """statements: (short name, text), one column each. has_p90: whether some are of the p90 of another."""
 
     statements: list[tuple[str, str]]
     rows: list[HeatRow]
+    has_p90: bool
 
 
 class BlockRow(TypedDict):
@@ -104,6 +114,21 @@ def arm_rows(detail: ComparisonDetail, *, latency: str) -> list[ArmRow]:
     ]
 
 
+def new_order_rows(detail: ComparisonDetail) -> list[NewOrdersRow]:
+    """Of the arms whose workload tells of new orders."""
+    arms = [arm for arm in detail["arms_compared"] if _NEW_ORDERS in arm["figures"]]
+    axis = _axis(arms, _NEW_ORDERS)
+    return [
+        {
+            "label": arm["label"],
+            "is_baseline": arm["is_baseline"],
+            "rate": _figure(arm, _NEW_ORDERS, axis),
+            "sentence": arm["new_orders_sentence"],
+        }
+        for arm in arms
+    ]
+
+
 def heat(detail: ComparisonDetail) -> Heat | None:
     """None where no workload of the comparison tells of several statements."""
     arms = detail["arms_compared"]
@@ -115,7 +140,13 @@ def heat(detail: ComparisonDetail) -> Heat | None:
         by_text = {cell["text"]: cell for cell in arm["statements"]}
         cells = [None if (cell := by_text.get(text)) is None else _heat_cell(cell, arm) for text in texts]
         rows.append({"label": arm["label"], "cells": cells})
-    return {"statements": [(f"Q{number}", text) for number, text in enumerate(texts)], "rows": rows}
+    names = {text: f"Q{number}" for number, text in enumerate(text for text in texts if not _is_p90(text, texts))}
+    statements = [(names.get(text) or f"{names.get(text.removesuffix(P90), text)} p90", text) for text in texts]
+    return {"statements": statements, "rows": rows, "has_p90": len(names) < len(texts)}
+
+
+def _is_p90(text: str, texts: Sequence[str]) -> bool:
+    return text.endswith(P90) and text.removesuffix(P90) in texts
 
 
 def block_rows(detail: ComparisonDetail) -> list[BlockRow]:
@@ -152,7 +183,7 @@ def figure_rows(detail: ComparisonDetail, metrics: Iterable[tuple[str, str]]) ->
 
 
 def _figure(arm: ArmAnswer, metric: str, axis: tuple[float, float] | None) -> FigureCell:
-    words = tps_words if metric.startswith("tps") else ms_words
+    words = per_min_words if metric == _NEW_ORDERS else tps_words if metric.startswith("tps") else ms_words
     spread, found = arm["figures"].get(metric), arm["against_baseline"].get(metric)
     half = None
     if spread is not None and spread["low"] is not None and spread["high"] is not None:

@@ -40,7 +40,7 @@ def seconds(value: float | None, reason: str = UNKNOWN) -> str:
 @register.filter
 def per_min(value: float) -> str:
     """12345.6 -> 12,346 per min"""
-    return f"{value:,.0f}{run_words.SPACE}per min"
+    return run_words.per_min_words(value)
 
 
 @register.filter

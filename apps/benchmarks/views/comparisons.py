@@ -28,6 +28,7 @@ LONGEST_POSITION = 3  # digits
 METRICS = (
     ("tps", "rate"),
     ("tps_with_connecting", "rate, connecting included"),
+    ("new_orders_per_min", "new-order rate"),
     ("mean_ms", "mean latency"),
     ("p50_ms", "p50 latency"),
     ("p95_ms", "p95 latency"),
@@ -74,7 +75,7 @@ def comparison_json(request: HttpRequest, caller: Caller, pk: int) -> HttpRespon
 @require_GET
 @page()
 def comparison_csv(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
-    """One line a run."""
+    """One line a run; with its new-order rate where the workload of one tells it."""
     answer = HttpResponse(content_type="text/csv; charset=utf-8")
     _write_csv(answer, _detail(request, caller, comparison_of(caller=caller, pk=pk)))
     return _as_file(answer, f"comparison-{pk}.csv")
@@ -106,6 +107,7 @@ def _shown(request: HttpRequest, caller: Caller, pk: int, template: str) -> Http
         "comparison": detail,
         "cluster_id": comparison.cluster_id,
         "arms": comparison_page.arm_rows(detail, latency=latency),
+        "new_orders": comparison_page.new_order_rows(detail),
         "heat": comparison_page.heat(detail),
         "blocks": comparison_page.block_rows(detail),
         "figures": comparison_page.figure_rows(detail, METRICS),
@@ -143,9 +145,10 @@ def _as_file(answer: HttpResponse, name: str) -> HttpResponse:
 
 def _write_csv(answer: Any, detail: ComparisonDetail) -> None:
     lines = csv.writer(answer)
-    lines.writerow(
-        ["comparison", "arm", "workload", "topology", "clients", "block", "run", "state", "counts", "tps", "p95_ms"]
-    )
+    told = [run["new_orders_per_min"] for arm in detail["arms_compared"] for run in arm["runs"]]
+    has_new_orders = any(each is not None for each in told)
+    names = ["comparison", "arm", "workload", "topology", "clients", "block", "run", "state", "counts", "tps", "p95_ms"]
+    lines.writerow([*names, "new_orders_per_min"] if has_new_orders else names)
     for arm in detail["arms_compared"]:
         for run in arm["runs"]:
             lines.writerow(
@@ -161,6 +164,7 @@ def _write_csv(answer: Any, detail: ComparisonDetail) -> None:
                     int(run["counts"]),
                     run["tps"],
                     run["p95_ms"],
+                    *([run["new_orders_per_min"]] if has_new_orders else []),
                 ]
             )
 

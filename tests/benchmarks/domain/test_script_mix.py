@@ -22,8 +22,10 @@ def test_of_what_is_not_known_of_one_no_share_is_told() -> None:
 def test_scripts_without_statements_are_compared_by_their_means() -> None:
     pay = {"name": "pay", "statements": [], "latency_ms": {"mean": 2.0}}
     look = {"name": "look", "statements": [], "latency_ms": {"mean": None}}
+    slow = {"name": "slow", "statements": [], "latency_ms": {"mean": 3.0, "p90": 7.0}}
     told = {**pay, "statements": [{"text": "SELECT 1", "latency_ms": 1.0}]}
 
     assert run_metrics.statements({"scripts": [pay, look]}) == {"pay": 2.0}
+    assert run_metrics.statements({"scripts": [slow, pay]}) == {"slow": 3.0, "slow, p90": 7.0, "pay": 2.0}
     assert run_metrics.statements({"scripts": [told, look]}) == {}
     assert run_metrics.statements({"statements": told["statements"], "scripts": [pay]}) == {"SELECT 1": 1.0}
