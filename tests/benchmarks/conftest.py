@@ -1,6 +1,7 @@
 """A cluster that may be put under load, as rows: nobody answers there."""
 
 import pytest
+from django.db import connection
 
 from apps.accounts.models import Organisation
 from apps.benchmarks.models import BenchmarkAccess
@@ -33,3 +34,12 @@ def cluster(organisation: Organisation) -> Cluster:
         most_duration_s=120,
     )
     return made
+
+
+@pytest.fixture
+def primary(cluster: Cluster) -> Cluster:
+    """orders, with the PostgreSQL of these tests as its primary."""
+    place = connection.settings_dict
+    cluster.backends.filter(node_id=0).update(hostname=place["HOST"], port=place["PORT"])
+    BenchmarkAccess.objects.update(username=place["USER"], password=place["PASSWORD"], database=place["NAME"])
+    return cluster

@@ -22,7 +22,7 @@ from apps.benchmarks.drivers.own_program import OwnProgram
 from apps.benchmarks.drivers.pgbench import Pgbench
 from apps.benchmarks.drivers.processes import Command
 from apps.benchmarks.drivers.sysbench import Sysbench
-from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
+from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.models import Cluster
 
 pytestmark = pytest.mark.django_db
@@ -70,15 +70,6 @@ class Recited(OwnProgram):
         if self.refuses:
             raise CannotPrepare(self.refuses)
         return self.broken
-
-
-@pytest.fixture
-def primary(cluster: Cluster) -> Cluster:
-    """orders, with the PostgreSQL of these tests as its primary."""
-    place = connection.settings_dict
-    cluster.backends.filter(node_id=0).update(hostname=place["HOST"], port=place["PORT"])
-    BenchmarkAccess.objects.update(username=place["USER"], password=place["PASSWORD"], database=place["NAME"])
-    return cluster
 
 
 @pytest.fixture

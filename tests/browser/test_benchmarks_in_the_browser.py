@@ -12,6 +12,28 @@ from tests.product import Product
 
 pytestmark = pytest.mark.timeout(400)
 
+# Where a reader is in a tail of 20 px a line, three lines high: at first, after a line more; having scrolled up, after
+# a line came, after two came and two went, after all went.
+READ_IN_A_TAIL = """async () => {
+  const tail = document.createElement("log-tail");
+  const box = document.createElement("pre");
+  box.className = "code printed";
+  box.style.maxHeight = "60px";
+  tail.append(box);
+  const show = async (from, until) => {
+    box.textContent = Array.from({ length: until - from }, (_, index) => `line ${from + index}`).join("\\n");
+    await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
+    return box.scrollTop;
+  };
+  const isAtEnd = () => box.scrollHeight - box.clientHeight - box.scrollTop < 1;
+  document.querySelector("main").append(tail);
+  const found = [];
+  for (const until of [20, 21]) found.push((await show(0, until)) > 0 && isAtEnd());
+  box.scrollTop = 100;
+  found.push(await show(0, 22), await show(2, 24), await show(90, 110));
+  tail.remove();
+  return found;
+}"""
 # How many seconds the chart shows.
 DRAWN = "() => Number(document.querySelector('run-chart[metric=tps] .chart')?.dataset.points ?? 0)"
 
@@ -59,3 +81,16 @@ def test_a_run_is_allowed_started_and_watched_to_its_end(
     page.set_viewport_size({"width": 360, "height": 760})
     # Charts take their new width a moment later.
     visitor.await_true(f"() => ({STICKS_OUT})().length === 0")
+
+    assert page.evaluate(READ_IN_A_TAIL) == [True, True, 100, 60, 0]
+    page.get_by_role("link", name="Run again").click()
+    page.get_by_label("Measured for, s").fill("100")
+    page.get_by_role("button", name="Put Orders under load").click()
+    expect(page.locator("log-tail")).to_contain_text(re.compile(r"progress: \d+\.\d s, .* tps"))
+    visitor.await_true(f"() => ({STICKS_OUT})().length === 0")
+    page.get_by_role("link", name="Stop and keep what is measured").click()
+    page.get_by_role("button", name="Stop run").click()
+    expect(page.locator("[data-run-state=stopped]")).to_be_visible()
+    expect(page.get_by_text("What is here is partial")).to_be_visible()
+    expect(page.locator("log-tail")).to_have_count(0)
+    expect(page.locator("#outputs .printed")).to_contain_text("progress: 1.0 s")

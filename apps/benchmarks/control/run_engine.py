@@ -19,6 +19,7 @@ from apps.benchmarks.control.run_rows import LeaseLost
 from apps.benchmarks.domain import replication_words, run_findings, run_result, run_wish
 from apps.benchmarks.domain.failed_share import FailedShare
 from apps.benchmarks.domain.printed import UnreadableOutputError
+from apps.benchmarks.domain.raw_output import LogTail, storable
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_result import Part, Seconds
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
@@ -87,6 +88,7 @@ class _Attempt:
 
     def go(self) -> None:
         self._account = self._sign_in()
+        self._log_tail = LogTail(password=self._account.password)
         self._wish = self._as_wished()
         self._driver = known.driver_of(self._wish.workload)
         self._program = self._driver.find_program()
@@ -177,8 +179,7 @@ class _Attempt:
         self._seconds = Seconds(processes=len(commands))
         for number in range(len(commands)):
             (self._folder / str(number)).mkdir()
-        run_rows.change(self.run, self._holder, state=State.RUNNING, phase="measures", measured_at=self._clock())
-        run_rows.announce(self.run)
+        self._phase("measures", state=State.RUNNING, measured_at=self._clock())
         self._course = Course(self.run.cluster, duration_s=self.run.duration_s)
         self._measures_since = time.monotonic()
         processes = self._run(commands, within_s=self.run.duration_s + GRACE_S, may_be_partial=True)
@@ -245,6 +246,7 @@ class _Attempt:
         Raises RunFailed, RunStopped, LeaseLost, NotStarted.
         """
         self._has_loaded = True
+        self._log_tail.names_processes = len(commands) > 1
         with Processes(commands) as processes:
             try:
                 self._attend(processes, until=time.monotonic() + within_s, within_s=within_s)
@@ -254,7 +256,7 @@ class _Attempt:
                 for one in processes.started:
                     run_rows.keep_output(
                         self.run, name=kept_as or one.command.name, command=shlex.join(one.command.words),
-                        output=one.output, exit_code=one.exit_code,
+                        output=storable(one.output, password=self._account.password), exit_code=one.exit_code,
                     )  # fmt: skip
         for one in processes.started:
             if one.exit_code and not (may_be_partial and self._driver.gave_up(one.output, one.exit_code)):
@@ -263,28 +265,33 @@ class _Attempt:
 
     def _attend(self, processes: Processes, *, until: float, within_s: float) -> None:
         while processes.are_running:
-            self._take(processes.read(within_s=LOOKS_EVERY_S / 4))
-            self._watch()
+            # With its seconds: a page that is told of them finds the lines that told them.
+            self._watch(at_once=self._take(processes.read(within_s=LOOKS_EVERY_S / 4)))
             if time.monotonic() > until:
                 usual = "Sessions may wait for a child of pgpool that is not free, or a server hangs."
                 why = run_replication.waiting_words(self._primary, self._account) or usual
                 raise RunFailed(f"It was ended after {within_s:.0f} s: it was not done within its time. {why}")
 
-    def _take(self, lines: Iterable[Line]) -> None:
+    def _take(self, lines: Iterable[Line]) -> bool:
+        """Whether there was a whole second among them."""
         for line in lines:
+            self._log_tail.add(line.process, line.text)
             if (second := self._driver.second(line.text)) is not None:
                 self._seconds.take(line.process, second)
         if found := self._seconds.whole():
             self._failed_share.take(found)
             run_rows.keep_samples(self.run, found)
-            run_rows.announce(self.run)
+        return bool(found)
 
-    def _watch(self) -> None:
+    def _watch(self, *, at_once: bool = False) -> None:
         """Once a second: the lease, and what people and guards want. Raises RunStopped, LeaseLost."""
-        if time.monotonic() - self._looked_at < LOOKS_EVERY_S:
+        if not at_once and time.monotonic() - self._looked_at < LOOKS_EVERY_S:
             return
         self._looked_at = time.monotonic()
-        run_rows.renew(self.run, self._holder)
+        log_tail = self._log_tail.news()
+        run_rows.renew(self.run, self._holder, log_tail=log_tail)
+        if log_tail is not None:
+            run_rows.announce(self.run)
         if self.run.is_stop_requested:
             raise RunStopped(self.run.stop_reason)
         if why := run_rows.why_not_now(self.run.cluster):
@@ -317,8 +324,9 @@ class _Attempt:
                 f"{self._access.most_lag_s:g} s are allowed."
             )
 
-    def _phase(self, words: str) -> None:
-        self._keep(phase=words)
+    def _phase(self, words: str, **changes: object) -> None:
+        self._log_tail.begin(words)
+        self._keep(phase=words, log_tail=self._log_tail.text(), **changes)
         run_rows.announce(self.run)
 
     def _keep(self, **changes: object) -> None:

@@ -100,7 +100,7 @@ def claim(run_id: int, *, holder: str, now: datetime) -> BenchmarkRun | None:
                 return None
             _set(
                 run, state=State.PREPARING, attempts=run.attempts + 1, phase="begins", error="", started_at=now,
-                measured_at=None, is_partial=False, lease_holder=holder, lease_expires_at=Now() + LEASE,
+                measured_at=None, is_partial=False, log_tail="", lease_holder=holder, lease_expires_at=Now() + LEASE,
             )  # fmt: skip
             announce(run)
     except IntegrityError:
@@ -109,7 +109,7 @@ def claim(run_id: int, *, holder: str, now: datetime) -> BenchmarkRun | None:
 
 
 def _settle_lost(run: BenchmarkRun, *, now: datetime) -> None:
-    """Its worker died, and its programs with it: it is queued again, or given up."""
+    """Its worker died, and its programs with it: it is queued again, or given up. Its latest lines stay."""
     if not BenchmarkRun.objects.filter(_lease_is_over(), pk=run.pk).exists():
         return
     has_samples = run.samples.filter(attempt=run.attempts).exists()
@@ -148,16 +148,20 @@ def change(run: BenchmarkRun, holder: str, **changes: Any) -> None:
     leased_rows.changed(run, own.update(**changes), kept)
 
 
-def renew(run: BenchmarkRun, holder: str) -> None:
-    """Keep the lease, and see whether somebody wants it stopped. Raises LeaseLost."""
-    change(run, holder, lease_expires_at=Now() + LEASE)
+def renew(run: BenchmarkRun, holder: str, *, log_tail: str | None = None) -> None:
+    """Keep the lease, and see whether somebody wants it stopped. log_tail: None where it is as it was.
+
+    Raises LeaseLost.
+    """
+    news = {} if log_tail is None else {"log_tail": log_tail}
+    change(run, holder, lease_expires_at=Now() + LEASE, **news)
     run.refresh_from_db(fields=["is_stop_requested", "stop_reason"])
 
 
 def finish(run: BenchmarkRun, holder: str, *, now: datetime, **changes: Any) -> None:
-    """Raises LeaseLost."""
+    """Its latest lines give way to the whole output. Raises LeaseLost."""
     with transaction.atomic():
-        change(run, holder, phase="", finished_at=now, lease_holder="", lease_expires_at=None, **changes)
+        change(run, holder, phase="", log_tail="", finished_at=now, lease_holder="", lease_expires_at=None, **changes)
         announce(run)
 
 
@@ -173,9 +177,9 @@ def keep_samples(run: BenchmarkRun, seconds: Iterable[Second]) -> None:
 
 
 def keep_output(run: BenchmarkRun, *, name: str, command: str, output: str, exit_code: int | None) -> None:
+    """output: as raw_output.storable leaves it."""
     RunOutput.objects.create(
-        run=run, attempt=run.attempts, name=name[:120], command=command, output=output.replace("\0", "�"),
-        exit_code=exit_code,
+        run=run, attempt=run.attempts, name=name[:120], command=command, output=output, exit_code=exit_code,
     )  # fmt: skip
 
 

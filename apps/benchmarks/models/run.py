@@ -33,6 +33,9 @@ class BenchmarkRun(models.Model):
     queue = models.CharField(max_length=60, default="bench")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     phase = models.CharField(max_length=120, blank=True, help_text="what is done now, or waited for")
+    log_tail = models.TextField(
+        blank=True, help_text="the latest lines of its programs while it is under way, or of one whose worker died"
+    )
     attempts = models.PositiveSmallIntegerField(default=0)
     is_stop_requested = models.BooleanField(default=False)
     stop_reason = models.TextField(blank=True, help_text="who stopped it, or which guard and why")

@@ -20,14 +20,12 @@ CHARTS = (
     ("wal_bytes_per_s", "How much was written?", "WAL, MiB per second"),
     ("cache_hit_share", "Did the query cache answer?", "Hit ratio of the query caches"),
 )
-# Of the seconds that are told as they come.
-LATEST = 8
 
 
 class RunPage(TypedDict):
-    """latest: the newest seconds, newest first. points: how many there are. charts: those of CHARTS that have values.
+    """points: how many seconds there are. charts: those of CHARTS that have values. mean: the newest running mean.
 
-    mean: the newest running mean.
+    log_tail: as of RunDetailAnswer.
     """
 
     run: RunAnswer
@@ -35,7 +33,6 @@ class RunPage(TypedDict):
     steps: list[run_steps.Step]
     ends_at: datetime | None
     points: int
-    latest: list[CoursePoint]
     mean: CoursePoint | None
     step_s: int
     facts: list[tuple[str, str]]
@@ -44,6 +41,7 @@ class RunPage(TypedDict):
     reads: list[environment_words.Reads]
     written_bytes: int | None
     hit_ratio: float | None
+    log_tail: str
     outputs: list[OutputAnswer]
     may_operate: bool
 
@@ -68,7 +66,6 @@ def run_page(*, run: BenchmarkRun, caller: Caller) -> RunPage:
         else [],
         "ends_at": run_steps.ends_at(measured_at=run.measured_at, duration_s=run.duration_s) if has_begun else None,
         "points": len(points),
-        "latest": points[: -LATEST - 1 : -1],
         "mean": points[-1] if points and points[-1]["low_tps"] is not None else None,
         "step_s": course["step_s"],
         "facts": environment_words.facts(environment),
@@ -77,6 +74,7 @@ def run_page(*, run: BenchmarkRun, caller: Caller) -> RunPage:
         "reads": environment_words.reads(environment, backend_names(cluster=run.cluster)),
         "written_bytes": environment_words.written_bytes(environment),
         "hit_ratio": environment_words.hit_ratio(environment),
+        "log_tail": run.log_tail,
         "outputs": outputs_of(run),
         "may_operate": caller.may(Role.OPERATOR),
     }

@@ -102,11 +102,14 @@ class OutputAnswer(TypedDict):
 class RunDetailAnswer(RunAnswer):
     """environment: versions, configuration, placement and counters; {} before it is measured. samples: oldest first.
 
-    comparisons: the ids of those that it is a run of.
+    comparisons: the ids of those that it is a run of. log_tail: while it is under way, its steps and what its programs
+    printed, the latest 40 lines and 8,192 characters at most; "" once outputs have all of it. Of an attempt
+    whose worker died it is all there is.
     """
 
     environment: dict[str, Any]
     comparisons: list[int]
+    log_tail: str
     samples: list[SampleAnswer]
     outputs: list[OutputAnswer]
 
@@ -212,6 +215,7 @@ def run_detail_answer(*, run: BenchmarkRun, caller: Caller) -> RunDetailAnswer:
         **run_answer(run=run, caller=caller),
         "environment": run.environment,
         "comparisons": comparisons_of(run),
+        "log_tail": run.log_tail,
         "samples": [
             {
                 "at_s": one.at_s,
