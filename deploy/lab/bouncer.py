@@ -52,8 +52,13 @@ class Bouncer:
     def configuration(self) -> Path:
         return self.folder / "pgbouncer.ini"
 
-    def prepare(self, server: Backend, app: Mapping[str, str], **settings: object) -> None:
-        """app: as in lab.json. settings: of pgbouncer.ini, beside ours; connect_query is one of the database."""
+    def prepare(
+        self, server: Backend, app: Mapping[str, str], *, behind: Mapping[str, str] | None = None, **settings: object
+    ) -> None:
+        """app: as in lab.json. settings: of pgbouncer.ini, beside ours; connect_query is one of the database.
+
+        behind: dbname, user and password at the server, where these are others than the app asks for.
+        """
         users = self.folder / "userlist.txt"
         whole = {
             "listen_addr": "127.0.0.1",
@@ -68,10 +73,12 @@ class Bouncer:
             "log_disconnections": 0,
         }
         connect_query = settings.pop("connect_query", "")
-        extra = f" connect_query='{connect_query}'" if connect_query else ""
+        there = {"host": server.host, "port": server.port, "dbname": app["database"], **(behind or {})}
+        if connect_query:
+            there["connect_query"] = f"'{connect_query}'"
         lines = [
             "[databases]",
-            f"{app['database']} = host={server.host} port={server.port} dbname={app['database']}{extra}",
+            f"{app['database']} = {' '.join(f'{name}={value}' for name, value in there.items())}",
             "[pgbouncer]",
             *(f"{name} = {value}" for name, value in {**whole, **settings}.items()),
         ]

@@ -13,6 +13,7 @@ from apps.benchmarks.models import BenchmarkAccess, BenchmarkCampaign, Benchmark
 from apps.benchmarks.queries import targets
 from apps.benchmarks.queries.endpoints import campaigns_through
 from apps.clusters.models import Cluster, InstanceLatest
+from tests.benchmarks.other_database import leading_to
 from tests.benchmarks.scene import ACCESS, RUNS, SECRET, asked, made_run
 
 pytestmark = pytest.mark.django_db
@@ -263,9 +264,32 @@ def test_trying_one_tells_what_is_there_or_why_nothing(cluster: Cluster, api_cli
     assert (there["is_open"], there["is_in_recovery"], there["refusal"]) == (True, False, "")
     assert there["server_version"].split(".")[0].isdigit()
     assert there["connect_ms"] > 0
+    # Nobody answers at the primary of this scene.
+    assert (there["is_of_cluster"], nobody["is_of_cluster"]) == (None, None)
+    assert there["whose"].startswith("127.0.0.1:5000: ")
     assert (nobody["is_open"], nobody["connect_ms"]) == (False, None)
     assert "refused" in nobody["refusal"].lower()
     assert nobody["fix"]
     BenchmarkAccess.objects.update(is_on=False)
     answer = operator.post(f"{ENDPOINTS}bouncer-1/try/")
     assert (answer.status_code, SECRET in str(answer.content)) == (409, False)
+
+
+def test_trying_one_tells_whether_it_leads_to_the_clusters_database(cluster: Cluster, api_client: Client) -> None:
+    place = connection.settings_dict
+    cluster.backends.filter(node_id=0).update(hostname=place["HOST"], port=place["PORT"])
+    BenchmarkAccess.objects.update(username=place["USER"], password=place["PASSWORD"], database=place["NAME"])
+    added(cluster, host=place["HOST"], port=place["PORT"])
+    operator = api_client("operator")
+
+    with leading_to("postgres") as port:
+        added(cluster, name="elsewhere", port=port)
+        same, other = (operator.post(f"{ENDPOINTS}{name}/try/").json() for name in ("bouncer-1", "elsewhere"))
+    cluster.primary_node_id = None
+    cluster.save()
+    unknown = operator.post(f"{ENDPOINTS}bouncer-1/try/").json()
+
+    assert (same["is_of_cluster"], same["whose"]) == (True, "")
+    assert (other["is_open"], other["refusal"], other["is_of_cluster"]) == (True, "", False)
+    assert other["whose"].startswith("another database: postgres at ")
+    assert (unknown["is_of_cluster"], unknown["whose"]) == (None, "no pgpool has named the primary")

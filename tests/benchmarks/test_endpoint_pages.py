@@ -10,6 +10,7 @@ from django.test import Client
 
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkCampaign, BenchmarkEndpoint
 from apps.clusters.models import Cluster
+from tests.benchmarks.other_database import leading_to
 from tests.benchmarks.scene import made_run
 from tests.clusters.test_registration_pages import problem_beside, text_of
 
@@ -38,7 +39,7 @@ def test_one_is_registered_and_offered_to_whoever_starts_something(cluster: Clus
     admin = client_for("admin")
     empty = text_of(admin.get(PAGE))
     assert "No endpoint before Orders yet." in empty
-    assert "leads to such tables of another cluster is not noticed, and loads that write would write there." in empty
+    assert "where these are not those of Orders, the run is refused, and a router’s are told with it." in empty
 
     answer = admin.post(PAGE, filled(name="PgBouncer on bouncer-1", most_sessions=50))
 
@@ -121,13 +122,22 @@ def test_trying_says_what_is_there_or_why_nothing_and_what_mends_it(cluster: Clu
     nobody = added(cluster, name="nobody", port=1)
     operator = client_for("operator")
 
+    unknown = said(operator.post(f"{PAGE}{there.pk}/try/"))
+    cluster.backends.filter(node_id=0).update(hostname=place["HOST"], port=place["PORT"])
     answers = [operator.post(f"{PAGE}{one.pk}/try/") for one in (there, nobody)]
+    with leading_to("postgres") as port:
+        wrong, router = (added(cluster, name=kind, port=port, kind=kind) for kind in ("pooler", "router"))
+        pooler_said, both_said = [said(operator.post(f"{PAGE}{one.pk}/try/")) for one in (wrong, router)]
     BenchmarkAccess.objects.update(is_on=False)
     not_allowed = operator.post(f"{PAGE}{there.pk}/try/")
 
     assert [one.status_code for one in (*answers, not_allowed)] == [303, 303, 303]
     assert "bouncer-1 let a session in within" in said(answers[0])
-    assert ", the primary." in said(answers[0])
+    assert said(answers[0]).endswith(", the primary.")
+    assert "Nobody knows whether it leads to the servers of Orders: 127.0.0.1:5000: " in unknown
+    # What was said stays until a page shows it.
+    assert [one.count("leads to another database: postgres at ") for one in (pooler_said, both_said)] == [1, 2]
+    assert [one.count("Runs through it are refused") for one in (pooler_said, both_said)] == [1, 1]
     assert "nobody gave no session." in said(answers[1])
     assert "may not be put under load" in said(not_allowed)
     assert "Try it" not in text_of(operator.get(PAGE))

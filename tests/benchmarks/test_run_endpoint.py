@@ -1,6 +1,6 @@
 """Runs through an endpoint: what is asked of it before anything is prepared, and whether the data stands behind it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from apps.benchmarks.drivers.own_program import OwnProgram
 from apps.benchmarks.drivers.processes import Command
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkEndpoint, BenchmarkRun
 from apps.clusters.models import Cluster
+from tests.benchmarks.other_database import leading_to
 
 pytestmark = pytest.mark.django_db
 
@@ -62,10 +63,12 @@ def carried_out(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Callable[.
     # Nobody answers at the standbys of this scene.
     cluster.backends.exclude(node_id=0).delete()
 
-    def carry_out(driver: OwnProgram, *, is_registered: bool = True, **facts: Any) -> BenchmarkRun:
+    def carry_out(
+        driver: OwnProgram, *, is_registered: bool = True, topology: str = "endpoint:bouncer-1", **facts: Any
+    ) -> BenchmarkRun:
         monkeypatch.setitem(cast("dict[str, Any]", known.DRIVERS), "pgbench", driver)
         run = BenchmarkRun.objects.create(
-            cluster=cluster, workload="pgbench-select-only", topology="endpoint:bouncer-1", clients=1, threads=1,
+            cluster=cluster, workload="pgbench-select-only", topology=topology, clients=1, threads=1,
             duration_s=1, parameters={}, requested_by_name="Ann",
         )  # fmt: skip
         if is_registered:
@@ -174,3 +177,46 @@ def test_what_only_a_router_may_leave_open_fails_at_a_pooler(carried_out: Callab
     run = carried_out(Told(behind=None), kind="pooler")
 
     assert (run.state, run.error) == ("failed", "bouncer-1: no shard for this statement")
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[int]:
+    """The port of a place that leads to another database of the same server."""
+    with leading_to("postgres") as port:
+        yield port
+
+
+@pytest.mark.parametrize("kind", ["pooler", "balancer", "other"])
+def test_one_that_leads_to_another_database_gets_no_load(
+    carried_out: Callable[..., BenchmarkRun], elsewhere: int, kind: str
+) -> None:
+    driver = Told()
+
+    run = carried_out(driver, kind=kind, host="127.0.0.1", port=elsewhere)
+
+    assert (run.state, driver.looked_at, run.outputs.exists()) == ("failed", [], False)
+    own = connection.settings_dict["NAME"]
+    assert f"endpoint bouncer-1 (127.0.0.1:{elsewhere}) leads to another database: postgres at " in run.error
+    assert f"not {own} as at " in run.error
+    assert "register it as a router" in run.error
+
+
+def test_where_a_router_leads_is_told_with_the_run(carried_out: Callable[..., BenchmarkRun], elsewhere: int) -> None:
+    run = carried_out(Told(), kind="router", host="127.0.0.1", port=elsewhere)
+
+    assert (run.state, run.error) == ("done", "")
+    [note] = [one for one in run.environment["notes"] if "bouncer-1" in one]
+    assert note.startswith("bouncer-1, a router, leads to another database: postgres at ")
+
+
+def test_a_standby_at_the_address_of_another_database_is_not_waited_for(
+    carried_out: Callable[..., BenchmarkRun], cluster: Cluster, elsewhere: int
+) -> None:
+    cluster.backends.create(node_id=1, hostname="127.0.0.1", port=elsewhere)
+    driver = Told()
+
+    run = carried_out(driver, topology="standby:1")
+
+    assert (run.state, driver.looked_at) == ("failed", [])
+    assert f"standby 127.0.0.1:{elsewhere} is another database: postgres at " in run.error
+    assert "Look at the address that it is registered with." in run.error

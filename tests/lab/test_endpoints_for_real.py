@@ -2,20 +2,26 @@
 
 import contextlib
 import os
+import secrets
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from django.db import connection
 from django.utils import timezone
+from psycopg import sql
 
 from apps.benchmarks.control import comparison_rows
 from apps.benchmarks.models import BenchmarkEndpoint, BenchmarkRun
 from deploy import machine
 from deploy.lab import Lab
 from deploy.lab.bouncer import Bouncer, keeps_prepared
+from deploy.lab.plan import Backend
 from tests.clusters.callers_at_doors import script
 from tests.lab.asked_runs import COMPARISONS, asked, carried_out
 
@@ -29,6 +35,7 @@ READING = {
 MESSAGING = {
     "writers": 2, "groups": 2, "readers_per_group": 2, "partitions": 2, "throttle_per_s": 300, "back_off": True,
 }  # fmt: skip
+IDENTIFIER = "SELECT system_identifier::text FROM pg_control_system()"
 WRITING = {"name": "pay", "sql": "UPDATE pgbench_branches SET bbalance = bbalance + 1;"}
 
 
@@ -79,6 +86,7 @@ def test_a_run_through_a_pgbouncer_beside_the_primary_itself(
     stopped = carried_out(asked(operator, topology="endpoint:bouncer-1"))
 
     assert (tried["is_open"], tried["is_in_recovery"], tried["refusal"]) == (True, False, "")
+    assert (tried["is_of_cluster"], tried["whose"]) == (True, "")
     assert tried["server_version"].split(".")[0] == loadable.binaries.postgres_version.split(".")[0]
     assert (run.state, run.error) == ("done", "")
     assert run.tps is not None
@@ -156,6 +164,75 @@ def test_what_a_pgbouncer_does_to_statements_and_sessions_is_told(
     assert "reads only" in writes.error
     assert too_many.state == "failed"
     assert "max_client_conn" in too_many.error
+
+
+@pytest.fixture
+def other_server(loadable: Lab) -> Iterator[tuple[Backend, dict[str, str]]]:
+    """A database of a server that is none of the cluster's, and who may sign in there."""
+    own = connection.settings_dict
+    name, password = f"other_{secrets.token_hex(4)}", secrets.token_hex(8)
+    at_own = {"host": own["HOST"], "port": own["PORT"], "user": own["USER"], "password": own["PASSWORD"]}
+    with psycopg.connect(**at_own, dbname="postgres", autocommit=True) as server:
+        role = sql.Identifier(name)
+        server.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD {}").format(role, password))
+        try:
+            server.execute(sql.SQL("CREATE DATABASE {} OWNER {}").format(role, role))
+            place = Backend(0, name, socket.gethostbyname(own["HOST"]), int(own["PORT"]), "")
+            yield place, {"dbname": name, "user": name, "password": password}
+        finally:
+            server.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(role))
+            server.execute(sql.SQL("DROP ROLE {}").format(role))
+
+
+def test_one_that_leads_to_another_server_is_told_and_only_a_router_takes_the_load(
+    loadable: Lab, bouncer: Bouncer, other_server: tuple[Backend, dict[str, str]]
+) -> None:
+    registered(bouncer.port)
+    operator = script("operator")
+    one = {"name": "one", "sql": "SELECT 1;"}
+    parameters = {"scale": 0, "writes": True, "scripts": [one]}
+    wish = {"topology": "endpoint:bouncer-1", "workload": "pgbench-scripts", "duration_s": 1, "parameters": parameters}
+    server, behind = other_server
+    bouncer.prepare(server, loadable.addresses["app"], behind=behind)
+
+    with bouncer.serving():
+        tried = operator.post(f"{ENDPOINTS}bouncer-1/try/").json()
+        refused = carried_out(asked(operator, **wish))
+        BenchmarkEndpoint.objects.update(kind="router")
+        through_router = carried_out(asked(operator, **wish))
+
+    primary = loadable.backends.primary
+    with loadable.backends.connect(primary) as superuser, connection.cursor() as cursor:
+        [own] = superuser.execute(IDENTIFIER).fetchone() or [None]
+        cursor.execute(IDENTIFIER)
+        [other] = cursor.fetchone()
+    place = f"{primary.name} ({primary.host}:{primary.port})"
+    both = f"{server.host}:{server.port} has the system identifier {other}, the primary {place} has {own}"
+    assert (tried["is_open"], tried["is_of_cluster"]) == (True, False)
+    assert tried["whose"] == f"another server: {both}"
+    assert (refused.state, refused.outputs.exists()) == ("failed", False)
+    assert f"endpoint bouncer-1 (127.0.0.1:{bouncer.port}) leads to another server: {both}" in refused.error
+    assert (through_router.state, through_router.error) == ("done", "")
+    assert any(f"a router, leads to another server: {both}" in note for note in through_router.environment["notes"])
+
+
+def test_a_server_that_does_not_tell_who_it_is_gets_its_load_with_a_note(
+    loadable: Lab, bouncer: Bouncer, serving: Callable[..., contextlib.AbstractContextManager[None]]
+) -> None:
+    registered(bouncer.port)
+    database = loadable.addresses["app"]["database"]
+
+    with loadable.backends.connect(loadable.backends.primary, database) as superuser, serving():
+        superuser.execute("REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
+        try:
+            run = carried_out(asked(script("operator"), topology="endpoint:bouncer-1", duration_s=1))
+        finally:
+            superuser.execute("GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC")
+
+    assert (run.state, run.error) == ("done", "")
+    [note] = [one for one in run.environment["notes"] if "nobody knows" in one]
+    assert "whether bouncer-1 leads to the servers of" in note
+    assert "permission denied for function pg_control_system" in note
 
 
 HAPROXY = """

@@ -53,13 +53,17 @@ class EndpointInput(EndpointChange):
 class VisitAnswer(TypedDict):
     """connect_ms: until the session was open. is_in_recovery: whether it came to a standby; null where it did not say.
 
-    refusal: why no session could be used, "" for none; fix: what mends it.
+    is_of_cluster: whether server and database behind it are those of the cluster; null where nobody could tell. whose:
+    what is there instead, with both servers, or why nobody knows; "" where they are. refusal: why no session could be
+    used, "" for none; fix: what mends it.
     """
 
     is_open: bool
     connect_ms: float | None
     server_version: str
     is_in_recovery: bool | None
+    is_of_cluster: bool | None
+    whose: str
     refusal: str
     fix: str
 
@@ -81,8 +85,8 @@ class EndpointsView(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Register one. Nobody is asked there until a run goes through it, or somebody tries it.
 
-        A run looks for tables of the names and size of its own behind it. Where it leads to such tables of another
-        cluster, that is not noticed, and a load that writes writes there.
+        A run compares server and database behind it with those of the primary, and looks for tables of the names and
+        size of its own there. One that leads to another cluster refuses the run; a router may, which is told with it.
         """
         caller = caller_of(request)
         cluster = lookup.cluster_of(caller=caller, slug=slug)
@@ -131,16 +135,18 @@ class TryEndpointView(APIView):
         responses=shapes.answer(VisitAnswer, 404, 409),
     )
     def post(self, request: Request, slug: str, name: str) -> Response:
-        """Open one session as the load would. Nothing is stored."""
+        """Open one session as the load would, and one at the primary to compare the two. Nothing is stored."""
         caller = caller_of(request)
         endpoint = endpoint_of(cluster=lookup.cluster_of(caller=caller, slug=slug), name=name)
         with as_problems():
-            found = endpoint_visit.visit_endpoint(caller=caller, endpoint=endpoint)
+            found, belonging = endpoint_visit.visit_endpoint(caller=caller, endpoint=endpoint)
         answer: VisitAnswer = {
             "is_open": not found.refusal,
             "connect_ms": found.connect_ms,
             "server_version": found.server_version,
             "is_in_recovery": found.is_in_recovery,
+            "is_of_cluster": belonging.is_of_cluster,
+            "whose": belonging.words,
             "refusal": found.refusal,
             "fix": found.fix,
         }

@@ -1,8 +1,10 @@
-"""What a run that goes through an endpoint is asked first: whether it lets the load in, and to tables as its own."""
+"""What a run is asked first of where its load goes: an endpoint lets it in, to the server and tables that are meant."""
 
 from __future__ import annotations
 
-from apps.benchmarks.control.endpoint_visit import visit
+from dataclasses import dataclass
+
+from apps.benchmarks.control.endpoint_visit import belonging, named, visit
 from apps.benchmarks.domain.endpoints import POOLER, ROUTER
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
@@ -10,31 +12,57 @@ from apps.benchmarks.drivers.driver import Account, CannotPrepare, Driver, NotAn
 from apps.clusters.models import Cluster
 
 
-def reach(wish: Wish, account: Account, *, cluster: Cluster) -> bool:
-    """Before anything is prepared: whether all of its sessions are known to lead to the primary.
+@dataclass(frozen=True)
+class Reached:
+    """leads_to_primary: whether all sessions are known to end there. notes: on what is behind an endpoint."""
 
-    Raises CannotPrepare with where it is and what to look at.
-    """
+    leads_to_primary: bool = False
+    notes: tuple[str, ...] = ()
+
+
+def reach(wish: Wish, account: Account, *, cluster: Cluster, primary: Server) -> Reached:
+    """Before anything is prepared. Raises CannotPrepare with where it is and what to look at."""
     server = wish.topology.endpoint
     if server is None:
-        return False
+        _refuse_other_servers(wish, account, primary)
+        return Reached()
     found = visit(server, account)
     if found.refusal:
-        raise CannotPrepare(f"endpoint {_place(server)} takes no load. {found.refusal} {found.fix}".strip())
+        raise CannotPrepare(f"endpoint {named(server)} takes no load. {found.refusal} {found.fix}".strip())
+    kind = _kind(cluster, server)
+    whose = belonging(found, account, primary=primary)
+    if whose.is_of_cluster is False and kind != ROUTER:
+        raise CannotPrepare(
+            f"endpoint {named(server)} leads to {whose.words}. Let its database {account.database} lead to that of the "
+            f"servers of {cluster.name}; where it is to lead to servers of its own, register it as a router."
+        )
     if wish.writes and found.is_in_recovery:
         raise CannotPrepare(
-            f"endpoint {_place(server)} leads to a standby, and this load writes. Choose one that only reads, or let "
+            f"endpoint {named(server)} leads to a standby, and this load writes. Choose one that only reads, or let "
             "the endpoint lead to the primary."
         )
+    notes: tuple[str, ...] = ()
+    if whose.is_of_cluster is False:
+        notes = (f"{server.name}, a router, leads to {whose.words}",)
+    elif whose.is_of_cluster is None:
+        notes = (f"nobody knows whether {server.name} leads to the servers of {cluster.name}: {whose.words}",)
     # Others may lead the next session elsewhere.
-    return _kind(cluster, server) == POOLER and found.is_in_recovery is False
+    return Reached(kind == POOLER and found.is_in_recovery is False, notes)
+
+
+def _refuse_other_servers(wish: Wish, account: Account, primary: Server) -> None:
+    """Backends that are registered at a wrong address. One that does not answer fails later, by itself."""
+    others = [one for one in wish.topology.servers if one != primary] if wish.topology.is_direct else []
+    for server in others:
+        whose = belonging(visit(server, account), account, primary=primary)
+        if whose.is_of_cluster is False:
+            raise CannotPrepare(
+                f"standby {named(server)} is {whose.words}. Look at the address that it is registered with."
+            )
 
 
 def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluster, primary: Server) -> list[str]:
-    """Notes on what could not be seen there. Raises CannotPrepare where no tables as those of the run are behind it.
-
-    Tables of the same names and size in the database of another cluster are not told apart from the run's own.
-    """
+    """Notes on what could not be seen there. Raises CannotPrepare where no tables as those of the run are behind it."""
     server = wish.topology.endpoint
     if server is None:
         return []
@@ -51,7 +79,7 @@ def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluste
     if is_router:
         return [f"behind {server.name} there are no tables of the names and size that were made on {primary.name}"]
     raise CannotPrepare(
-        f"endpoint {_place(server)} leads to a database without tables of the names and size that were made on "
+        f"endpoint {named(server)} leads to a database without tables of the names and size that were made on "
         f"{primary.name}. Let its "
         f"database {account.database} lead to that of the servers of {cluster.name}."
     )
@@ -59,7 +87,3 @@ def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluste
 
 def _kind(cluster: Cluster, server: Server) -> str | None:
     return cluster.benchmark_endpoints.filter(name=server.name).values_list("kind", flat=True).first()
-
-
-def _place(server: Server) -> str:
-    return f"{server.name} ({server.place})"

@@ -137,7 +137,7 @@ class _Attempt:
         if primary is None:
             raise RunFailed("No pgpool has named the primary, so nobody knows where the data is to be prepared.")
         self._primary = primary
-        leads_to_primary = run_endpoint.reach(self._wish, self._account, cluster=self.run.cluster)
+        reached = run_endpoint.reach(self._wish, self._account, cluster=self.run.cluster, primary=primary)
         asked = (self.run, self._wish, primary, self._account)
         run_replication.refuse_unless_commits_return(*asked, watch=self._watch)
         found = self._driver.look(self._wish, primary, self._account)
@@ -148,11 +148,11 @@ class _Attempt:
         self._phase("analyses its tables and writes them out")
         note = database.settle(primary, self._account, found.tables, watch=self._watch)
         self._notes = [note] if note else []
-        self._notes += self._driver.notes(self._wish)
+        self._notes += [*self._driver.notes(self._wish), *reached.notes]
         standbys = [one.servers[0] for one in offered if one.key.startswith("standby:")]
         self._phase("waits until the standbys have applied its data")
         until = time.monotonic() + REPLAYS_WITHIN_S
-        applying = [] if leads_to_primary else self._applying(standbys)
+        applying = [] if reached.leads_to_primary else self._applying(standbys)
         database.await_replay(primary, applying, self._account, watch=self._watch, until=until)
         cluster = self.run.cluster
         self._unseen = run_endpoint.look_behind(

@@ -26,6 +26,12 @@ def offered(cluster: Cluster) -> tuple[Topology, ...]:
     return (*found, *(endpoints.topology(one) for one in endpoints_of(cluster)))
 
 
+def primary_of(cluster: Cluster) -> Server | None:
+    """As the pgpools name it; None while nobody knows it."""
+    found = [one for one in cluster.backends.all() if one.node_id == cluster.primary_node_id]
+    return server_of(found[0]) if found else None
+
+
 def endpoints_of(cluster: Cluster) -> list[Endpoint]:
     """By name."""
     pgpools = cluster.instances.count()

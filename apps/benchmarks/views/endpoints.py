@@ -14,7 +14,7 @@ from apps.accounts.members import who_may
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.benchmarks.control import endpoint_visit, endpoints
-from apps.benchmarks.control.endpoint_visit import Visit
+from apps.benchmarks.control.endpoint_visit import Belonging, Visit
 from apps.benchmarks.control.endpoints import EndpointRefused
 from apps.benchmarks.control.runs import NotAllowedHere
 from apps.benchmarks.forms.endpoint import EndpointForm, NewEndpointForm
@@ -87,14 +87,18 @@ def endpoint_try(request: HttpRequest, caller: Caller, slug: str, pk: int) -> Ht
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     endpoint = endpoint_by_pk(cluster=cluster, pk=pk)
     try:
-        found = endpoint_visit.visit_endpoint(caller=caller, endpoint=endpoint)
+        found, belonging = endpoint_visit.visit_endpoint(caller=caller, endpoint=endpoint)
     except NotAllowedHere as error:
         messages.error(request, str(error))
         return _to_list(caller, cluster)
     if found.refusal:
         messages.error(request, f"{endpoint.name} gave no session. {found.refusal} {found.fix}".strip())
+    elif belonging.is_of_cluster is False and endpoint.kind != BenchmarkEndpoint.Kind.ROUTER:
+        messages.error(
+            request, f"{_said(endpoint, found, belonging)} Runs through it are refused until that is mended."
+        )
     else:
-        messages.success(request, _said(endpoint, found))
+        messages.success(request, _said(endpoint, found, belonging))
     return _to_list(caller, cluster)
 
 
@@ -110,10 +114,17 @@ def _carried_out(form: EndpointForm, story: Callable[[], None]) -> bool:
     return True
 
 
-def _said(endpoint: BenchmarkEndpoint, found: Visit) -> str:
-    role = {None: "", True: ", a standby", False: ", the primary"}[found.is_in_recovery]
+def _said(endpoint: BenchmarkEndpoint, found: Visit, belonging: Belonging) -> str:
+    """Which server of the cluster it is, where it is one; else what is there instead, or why nobody knows."""
+    is_other = belonging.is_of_cluster is False
+    role = {None: "", True: ", a standby", False: ", the primary"}[None if is_other else found.is_in_recovery]
     within = f"{found.connect_ms or 0:.0f}\u00a0ms"
-    return f"{endpoint.name} let a session in within {within}: PostgreSQL {found.server_version}{role}."
+    said = f"{endpoint.name} let a session in within {within}: PostgreSQL {found.server_version}{role}."
+    if is_other:
+        said += f" It leads to {belonging.words}."
+    if belonging.is_of_cluster is None:
+        said += f" Nobody knows whether it leads to the servers of {endpoint.cluster.name}: {belonging.words}."
+    return said
 
 
 def _list(
