@@ -1,4 +1,4 @@
-"""Comparisons whose topologies moved: an endpoint that was changed, a primary that failed over."""
+"""Comparisons whose topologies moved, or differ in more: an endpoint that was changed, a failover, a pooler."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from rest_framework.test import APIClient
 
+from apps.benchmarks.domain.environment_words import NOT_PREPARED
 from apps.benchmarks.models import BenchmarkComparison
 from apps.clusters.models import Cluster
 from tests.benchmarks.comparison_scene import COMPARISONS, finish, finish_all, replicated, wanted
@@ -88,3 +89,17 @@ def test_another_server_is_no_cost_of_durability(cluster: Cluster, api_client: C
 
     assert len(said_of("10.0.0.1:5432")) == 1
     assert said_of("10.0.0.2:5432") == []
+
+
+def test_runs_that_could_not_prepare_beside_others_that_did_are_a_finding(cluster: Cluster, api_client: Client) -> None:
+    messaging = {"workload": "pubsub", "environment": {"workload": "pubsub"}}
+    through = {"workload": "pubsub", "environment": {"workload": "pubsub", "notes": [NOT_PREPARED]}}
+    runs = [
+        *(measured(cluster, "10.0.0.1:5432", tps, topology="primary", **messaging) for tps in (1000, 1010)),
+        *(measured(cluster, OLD, tps, **through) for tps in (800, 810)),
+    ]
+
+    body = api_client("operator").post(COMPARISONS, {"runs": runs}, format="json").json()
+
+    [found] = [one for one in body["findings"] if one["check"] == "preparing_differs"]
+    assert found["sentence"].startswith("Of 4 runs 2 did not prepare their statements")

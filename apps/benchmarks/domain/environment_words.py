@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.benchmarks.domain import endpoints, replication_words
+from apps.benchmarks.domain.run_findings import RunFinding
 
 Environment = Mapping[str, Any]
+# A note of runs whose load would prepare its statements elsewhere.
+NOT_PREPARED = "statements are not prepared, since a pooler shares its server connections"
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,20 @@ def goes_past_pgpools(environment: Environment) -> bool:
     """Through an endpoint with none behind it."""
     topology: Mapping[str, Any] = environment.get("topology", {})
     return endpoints.is_endpoint(str(topology.get("key", ""))) and not topology.get("is_through_pgpool")
+
+
+def of_preparing(environments: Sequence[Environment]) -> list[RunFinding]:
+    """Of runs side by side: that of one workload some prepared their statements, and others could not."""
+    bare = [each for each in environments if NOT_PREPARED in each.get("notes", ())]
+    workloads = {each.get("workload") for each in bare}
+    whole = sum(each.get("workload") in workloads for each in environments)
+    if not bare or len(bare) == whole:
+        return []
+    sentence = (
+        f"Of {whole} runs {len(bare)} did not prepare their statements, since a pooler shares its server connections; "
+        "the others did: that is a difference, too."
+    )
+    return [{"check": "preparing_differs", "ok": False, "sentence": sentence}]
 
 
 def written_bytes(environment: Environment) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from apps.benchmarks.domain import pubsub_plan
+from apps.benchmarks.domain.environment_words import NOT_PREPARED
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.drivers import database
@@ -14,8 +15,6 @@ from apps.benchmarks.drivers.driver import Account, Standing
 from apps.benchmarks.drivers.own_program import Order, OwnProgram
 from apps.benchmarks.drivers.processes import Command
 from apps.benchmarks.drivers.pubsub import schema
-
-NOT_PREPARED = "statements are not prepared, since a pooler shares its server connections"
 
 
 class PubSub(OwnProgram):

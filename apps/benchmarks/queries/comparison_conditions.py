@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from apps.benchmarks.domain import address_words, replication_words
+from apps.benchmarks.domain import address_words, environment_words, replication_words
 from apps.benchmarks.domain.comparison_plan import Arm
 from apps.benchmarks.domain.replication_words import Waits
 from apps.benchmarks.domain.run_findings import RunFinding
@@ -67,7 +67,9 @@ def findings(runs: Sequence[BenchmarkRun], *, are_blocks: bool) -> list[RunFindi
         {"check": check, "ok": False, "sentence": f"{len(each)} of {len(runs)} runs: {each[0]['sentence']}"}
         for check, each in found.items()
     ]
-    return [*told, *(replication_words.of_comparison([run.environment for run in runs]) if are_blocks else [])]
+    environments = [run.environment for run in runs]
+    told += environment_words.of_preparing(environments)
+    return [*told, *(replication_words.of_comparison(environments) if are_blocks else [])]
 
 
 def of_arms(labels: Sequence[str], counted: Sequence[Sequence[BenchmarkRun]]) -> list[RunFinding]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apps.benchmarks.domain import environment_words
-from apps.benchmarks.domain.environment_words import Machine, Reads
+from apps.benchmarks.domain.environment_words import NOT_PREPARED, Machine, Reads, of_preparing
 
 STORED: dict[str, Any] = {
     "client": {
@@ -60,3 +60,16 @@ def test_a_counter_that_fell_or_is_missing_gives_no_figure() -> None:
     assert environment_words.facts({}) == []
     assert environment_words.machines({}) == []
     assert environment_words.hit_ratio({}) is None
+
+
+def test_runs_of_one_workload_that_could_not_prepare_beside_others_that_did_are_told() -> None:
+    prepared, bare, other = (
+        {"workload": workload, "notes": notes}
+        for workload, notes in (("pubsub", []), ("pubsub", [NOT_PREPARED]), ("pgbench-select-only", []))
+    )
+
+    [found] = of_preparing([prepared, bare, bare, other, {}])
+
+    assert (found["check"], found["ok"]) == ("preparing_differs", False)
+    assert found["sentence"].startswith("Of 3 runs 2 did not prepare their statements, since a pooler")
+    assert of_preparing([bare, bare, other]) == of_preparing([prepared, other]) == of_preparing([]) == []
