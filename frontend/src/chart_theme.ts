@@ -1,7 +1,7 @@
 /** Colours of the tokens as Plotly needs them, and Plotly itself, loaded when a first chart asks for it. */
 import type { Plotly } from "plotly.js-basic-dist-min";
 
-const TOKENS = ["text", "text-2", "text-3", "line", "line-strong", "surface", "warn", "warn-mark", "accent"] as const;
+const TOKENS = ["text", "text-2", "text-3", "line", "line-strong", "surface", "warn", "warn-mark", "accent", "ok", "crit"] as const;
 const NODE_TOKENS = ["node-0", "node-1", "node-2", "node-3", "node-4", "node-5", "node-6", "node-7"] as const;
 /** Lines without a node (one per pgpool) are told apart by grey and dash: colours belong to nodes. */
 const GREYS = ["text", "text-3", "text-2"] as const;

@@ -3,10 +3,10 @@
  *
  * The rate of each arm of a comparison over the time of its runs, laid over one another.
  */
+import { armNames } from "./arm_names";
 import type { Figure } from "./chart_figure";
 import type { ChartTheme } from "./chart_theme";
-import { coursesFigure, lineOf } from "./course_figure";
-import { element } from "./elements";
+import { coursesFigure } from "./course_figure";
 import { FetchedDrawing } from "./fetched_drawing";
 import { type CoursesAnswer, isCoursesAnswer } from "./wire";
 
@@ -21,13 +21,7 @@ export class CourseOverlay extends FetchedDrawing<CoursesAnswer> {
   }
 
   protected override above(courses: CoursesAnswer): HTMLElement[] {
-    const names = courses.arms.map((arm, position) => {
-      const { token, dash } = lineOf(arm, position);
-      const mark = element("i", dash === "solid" ? "ln" : "ln d");
-      mark.style.setProperty("--c", `var(--${token})`);
-      return element("span", "", mark, arm.label);
-    });
-    return [element("div", "ro", ...names)];
+    return [armNames(courses.arms)];
   }
 
   protected figure(courses: CoursesAnswer, theme: ChartTheme): Figure | null {

@@ -40,6 +40,11 @@ export function figure(value: number | null, unit: string): string {
   return `${plainNumber(value, fractionDigits)}${SPACE}${unit}`;
 }
 
+/** A difference, as +5.2 % or −5.2 %. */
+export function signedPercent(percent: number): string {
+  return `${percent < 0 ? "−" : "+"}${plainNumber(Math.abs(percent), 1)}${SPACE}%`;
+}
+
 /** Written out, longer figures would not fit beside an axis. */
 const COMPACT_FROM = 100_000;
 

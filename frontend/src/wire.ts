@@ -119,6 +119,39 @@ export interface SweepAnswer {
   readonly sentence: string;
 }
 
+/** An arm in one round of a campaign: its typical rate in tps, with the ends of its 95 % interval. */
+export interface TrendPoint {
+  readonly tps: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  /** "none", "too_early", "suspected" or "confirmed"; "" without a figure. */
+  readonly change: string;
+  readonly change_percent: number | null;
+  readonly limit_percent: number | null;
+}
+
+export interface RoundAnswer {
+  readonly id: number;
+  readonly kind: string;
+  readonly due_at: string;
+  readonly comparison: number | null;
+  readonly state: string;
+  readonly reason: string;
+  readonly trend: readonly TrendPoint[];
+}
+
+/** Of a campaign, what is drawn; the latest round comes first. */
+export interface TrendAnswer {
+  readonly arms: readonly string[];
+  readonly baseline: number;
+  readonly sentence: string;
+  readonly rounds: readonly RoundAnswer[];
+}
+
+export function isTrendAnswer(value: unknown): value is TrendAnswer {
+  return typeof value === "object" && value !== null && Array.isArray((value as { rounds?: unknown }).rounds);
+}
+
 export function isPoints(message: LiveMessage): message is PointsMessage {
   return "points" in message;
 }

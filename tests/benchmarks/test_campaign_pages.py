@@ -41,7 +41,10 @@ def test_its_rounds_say_what_stepped(cluster: Cluster, api_client: Scripts, clie
     campaign = made(api_client)
     address = f"{PAGES}{campaign.pk}/"
     viewer = client_for("viewer")
-    assert "No round is over yet." in text_of(viewer.get(address))
+    before = viewer.get(address)
+    assert "No round is over yet." in text_of(before)
+    assert "<campaign-trend" not in before.content.decode()
+    assert "pgbench, one SELECT by key (-S)" in text_of(before)
 
     rounds_of(campaign, 800, 803, 798, 801, 799, 802, 800, 700)
 
@@ -49,6 +52,8 @@ def test_its_rounds_say_what_stepped(cluster: Cluster, api_client: Scripts, clie
     assert "all pgpools was 12.5 % slower" in text
     assert "suspect" in text
     assert "to confirm" in text
+    drawn = f'<campaign-trend src="/api/v1/benchmarks/campaigns/{campaign.pk}/?organisation=acme"'
+    assert drawn in viewer.get(address).content.decode()
 
 
 def test_an_operator_begins_a_round_pauses_and_goes_on(

@@ -6,6 +6,7 @@ from typing import get_type_hints
 
 import pytest
 
+from apps.benchmarks.queries.campaigns import RoundAnswer, TrendPoint
 from apps.benchmarks.queries.comparison_courses import ArmCourse, CoursesAnswer
 from apps.benchmarks.queries.comparison_detail import DoublingAnswer, PointAnswer, SweepAnswer
 from apps.benchmarks.queries.run_beside import BesideLine
@@ -44,6 +45,8 @@ def fields_of(interface: str) -> dict[str, bool]:
         SweepAnswer,
         ArmCourse,
         CoursesAnswer,
+        TrendPoint,
+        RoundAnswer,
     ],
 )
 def test_the_browser_knows_every_field_of_what_travels(shape: type) -> None:

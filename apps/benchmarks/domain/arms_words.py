@@ -10,6 +10,8 @@ from apps.benchmarks.domain.comparison import Comparison
 from apps.benchmarks.domain.comparison_words import signed, unsigned
 from apps.benchmarks.domain.verdicts import Verdict
 
+_MOST_NAMED = 2
+
 
 def headline(labels: Sequence[str], arms: Sequence[Compared], *, baseline: int) -> str:
     """About the rate. "" while no arm can be compared."""
@@ -21,12 +23,12 @@ def headline(labels: Sequence[str], arms: Sequence[Compared], *, baseline: int) 
     slower = sorted(_with(found, Verdict.SLOWER), key=lambda each: each[1].difference_percent)
     said = []
     if faster:
-        label, best = faster[0]
-        said.append(f"with {label} the rate is {unsigned(best.difference_percent, up=False)} higher than with {base}")
+        label, size = faster[0][0], _size(faster[0][1])
+        said.append(f"with {label} the rate is {size} higher than with {base}{_others(faster[1:])}")
     if slower:
-        label, worst = slower[0]
-        size = f"{unsigned(-worst.difference_percent, up=False)} lower"
-        said.append(f"with {label} it is {size}" if faster else f"with {label} the rate is {size} than with {base}")
+        label, size = slower[0][0], _size(slower[0][1])
+        rate, than = ("it", "") if faster else ("the rate", f" than with {base}")
+        said.append(f"with {label} {rate} is {size} lower{than}{_others(slower[1:])}")
     if alike := [label for label, _ in _with(found, Verdict.NO_DIFFERENCE)]:
         largest = max(_largest(each) for _, each in _with(found, Verdict.NO_DIFFERENCE))
         differs = "differ" if len(alike) > 1 else "differs"
@@ -37,6 +39,17 @@ def headline(labels: Sequence[str], arms: Sequence[Compared], *, baseline: int) 
         said.append(f"these runs do not tell {_listed(unsure)} from {base}")
     text = "; ".join(said)
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _size(found: Comparison) -> str:
+    return unsigned(abs(found.difference_percent), up=False)
+
+
+def _others(rest: Sequence[tuple[str, Comparison]]) -> str:
+    """Those that differ the same way, by less."""
+    if len(rest) > _MOST_NAMED:
+        return f", with {len(rest)} others {_size(rest[-1][1])} to {_size(rest[0][1])}"
+    return "".join(f", with {label} {_size(each)}" for label, each in rest)
 
 
 def _with(found: Sequence[tuple[str, Comparison]], verdict: Verdict) -> list[tuple[str, Comparison]]:

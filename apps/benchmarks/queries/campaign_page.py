@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from apps.benchmarks.control import campaign_schedule
 from apps.benchmarks.models import BenchmarkCampaign
+from apps.benchmarks.queries.campaigns import CampaignDetail
 
 DAYS = 14
 MOST_DUE = 60
@@ -29,6 +30,11 @@ class CalendarRow(TypedDict):
 
 
 _SHOWN = 8
+
+
+def labelled_rounds(campaign: CampaignDetail) -> list[dict[str, Any]]:
+    """The rounds, each with cells: (label of the arm, its point of the trend)."""
+    return [{**each, "cells": list(zip(campaign["arms"], each["trend"], strict=True))} for each in campaign["rounds"]]
 
 
 def calendar_days(*, now: dt.datetime) -> list[dt.date]:

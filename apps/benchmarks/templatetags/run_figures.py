@@ -26,6 +26,13 @@ def tps(value: float | None, reason: str = UNKNOWN) -> str:
 
 
 @register.filter
+def tps_ends(low: float, high: float) -> str:
+    """943.2, 1071.4 -> 943 to 1,071: below a rate that has its unit"""
+    ends = (run_words.tps_words(each).removesuffix(f"{run_words.SPACE}tps") for each in (low, high))
+    return " to ".join(ends)
+
+
+@register.filter
 def ms(value: float | None, reason: str = UNKNOWN) -> str:
     """12.345 -> 12.3 ms"""
     return _missing(reason) if value is None else run_words.ms_words(value)

@@ -17,7 +17,7 @@ from apps.accounts.see_other import see_other
 from apps.benchmarks.control import campaigns
 from apps.benchmarks.control.runs import RunRefused
 from apps.benchmarks.models import BenchmarkCampaign
-from apps.benchmarks.queries.campaign_page import calendar_days, calendar_rows
+from apps.benchmarks.queries.campaign_page import calendar_days, calendar_rows, labelled_rounds
 from apps.benchmarks.queries.campaigns import campaign_of, campaigns_of, detail_answer, summary_answer
 
 MOST_SHOWN = 200
@@ -40,7 +40,13 @@ def campaign_list(request: HttpRequest, caller: Caller) -> HttpResponse:
 @page()
 def campaign_detail(request: HttpRequest, caller: Caller, pk: int) -> HttpResponse:
     campaign = campaign_of(caller=caller, pk=pk)
-    context = {"campaign": detail_answer(campaign=campaign, caller=caller), "cluster_id": campaign.cluster_id}
+    answer = detail_answer(campaign=campaign, caller=caller)
+    context = {
+        "campaign": answer,
+        "rounds": labelled_rounds(answer),
+        "plan": list(zip(answer["arms"], answer["plan"], strict=True)),
+        "cluster_id": campaign.cluster_id,
+    }
     return render(request, "benchmarks/campaign_detail.html", context)
 
 
