@@ -25,7 +25,7 @@ from apps.benchmarks.domain.run_result import Part, Seconds
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.domain.workloads import RESEED
-from apps.benchmarks.drivers import database, known
+from apps.benchmarks.drivers import database, half_made, known
 from apps.benchmarks.drivers.driver import Account, CannotPrepare, ProgramMissing, with_options
 from apps.benchmarks.drivers.processes import Command, Line, NotStarted, Process, Processes
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
@@ -143,8 +143,7 @@ class _Attempt:
         found = self._driver.look(self._wish, primary, self._account)
         if not found.is_ready or self._wish.parameters.get(RESEED.name):
             self._phase("makes its tables anew")
-            for command in self._driver.preparation(self._program, self._wish, primary, self._account):
-                self._run([command], within_s=PREPARES_WITHIN_S, kept_as="preparation")
+            self._make_data(found.tables)
         self._phase("analyses its tables and writes them out")
         note = database.settle(primary, self._account, found.tables, watch=self._watch)
         self._notes = [note] if note else []
@@ -164,6 +163,22 @@ class _Attempt:
             server_version=database.version(primary, self._account),
         )  # fmt: skip
         self._keep(environment={**environment, "replication": run_replication.look(*asked)})
+
+    def _make_data(self, tables: Sequence[str]) -> None:
+        """Whole, or not at all: half of it would fill the disk for nothing."""
+        asked = (self._primary, self._account)
+        before = half_made.table_ids(*asked, tables)
+        name = f"preparation on {self._primary.name} ({self._primary.place})"
+        try:
+            for command in self._driver.preparation(self._program, self._wish, *asked):
+                self._run([replace(command, name=name)], within_s=PREPARES_WITHIN_S, kept_as="preparation")
+        except RunStopped as error:
+            left = half_made.discard(*asked, tables, but=before)
+            raise RunStopped(". ".join(filter(None, [str(error).rstrip("."), left]))) from error
+        except RunFailed as error:
+            place = half_made.tablespace_words(*asked, str(error))
+            left = half_made.discard(*asked, tables, but=before)
+            raise RunFailed(" ".join(filter(None, [str(error), place, left]))) from error
 
     def _applying(self, standbys: Sequence[Server]) -> list[Server]:
         """Those that the run reads from: a pgpool may send its reads to any that is not known to be away."""

@@ -1,0 +1,71 @@
+"""What a preparation that ended before its time leaves on the primary, and where a disk there is full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from psycopg import sql
+
+from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.drivers import database
+from apps.benchmarks.drivers.database import Session
+from apps.benchmarks.drivers.driver import Account, NotAnswered
+
+# Of whoever else reads them; sessions of the preparation itself are ended.
+WAITS_FOR_LOCKS_S = 10
+_IDS = """
+SELECT name, to_regclass(name)::oid::bigint FROM unnest(%s::text[]) AS name WHERE to_regclass(name) IS NOT NULL
+"""
+# The server goes on with a statement whose program was killed.
+_END_ITS_SESSIONS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE application_name LIKE 'lifeguard-%%' AND datname = current_database() AND usename = current_user
+AND pid IN (SELECT pid FROM pg_locks WHERE relation = ANY(%s::oid[])) AND pid <> pg_backend_pid()
+"""
+_IN_TABLESPACE = re.compile(r"pg_tblspc/(\d{1,10})/")
+
+
+def table_ids(primary: Server, account: Account, tables: Sequence[str]) -> dict[str, int]:
+    """name -> OID of those that stand. One that is made anew has another. Raises NotAnswered."""
+    with database.session(primary, account) as session:
+        return _ids(session, tables)
+
+
+def discard(primary: Server, account: Account, tables: Sequence[str], *, but: Mapping[str, int]) -> str:
+    """Drop the tables that the preparation made. What became of them, as a sentence; "" where it made none.
+
+    but: as table_ids found them before it.
+    """
+    made: list[str] = []
+    try:
+        with database.session(primary, account) as session:
+            found = _ids(session, tables)
+            made = [name for name, number in found.items() if but.get(name) != number]
+            if not made:
+                return ""
+            session.execute(_END_ITS_SESSIONS, [[found[name] for name in made]])
+            session.execute(sql.SQL("SET lock_timeout = {}").format(sql.Literal(f"{WAITS_FOR_LOCKS_S}s")))
+            names = sql.SQL(", ").join(sql.Identifier(*name.split(".")) for name in made)
+            session.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(names))
+    except NotAnswered as error:
+        return f"What it had made of its data is still there ({', '.join(made) or 'its tables'}): {error}"
+    return "What it had made of its data was dropped."
+
+
+def tablespace_words(primary: Server, account: Account, said: str) -> str:
+    """Which place a file lies in that the server named by the number of its tablespace; "" where it named none."""
+    match = _IN_TABLESPACE.search(said)
+    if match is None:
+        return ""
+    statement = "SELECT spcname, pg_tablespace_location(oid) FROM pg_tablespace WHERE oid = %s"
+    try:
+        with database.session(primary, account) as session:
+            row = session.execute(statement, [int(match[1])]).fetchone()
+    except NotAnswered:
+        return ""
+    return "" if row is None else f"That is the tablespace {row[0]}, in {row[1]} on its host."
+
+
+def _ids(session: Session, tables: Sequence[str]) -> dict[str, int]:
+    return dict(session.execute(_IDS, [list(tables)]).fetchall())
