@@ -85,6 +85,7 @@ class EndpointsView(APIView):
     def post(self, request: Request, slug: str) -> Response:
         """Register one. Nobody is asked there until a run goes through it, or somebody tries it.
 
+        No two endpoints of a cluster are at one place, however its host is spelled.
         A run compares server and database behind it with those of the primary, and looks for tables of the names and
         size of its own there. One that leads to another cluster refuses the run; a router may, which is told with it.
         """

@@ -38,17 +38,20 @@ def add(*, caller: Caller, cluster: Cluster, name: str, facts: Mapping[str, Any]
     caller.require(Role.ADMIN)
     endpoint = BenchmarkEndpoint(cluster=cluster, name=name, **facts)
     _refuse_name(endpoint)
-    _refuse_place(endpoint)
-    with transaction.atomic():
-        if Cluster.objects.select_for_update(no_key=True).filter(pk=cluster.pk).first() is None:
-            raise Http404(f"The cluster {cluster.slug} was removed meanwhile.")
-        if cluster.benchmark_endpoints.count() >= MOST_ENDPOINTS:
-            raise EndpointRefused("name", f"{cluster.name} has {MOST_ENDPOINTS} endpoints already; remove one first")
-        if cluster.benchmark_endpoints.filter(name=name).exists():
-            raise EndpointRefused("name", f"there is an endpoint {name} already")
-        endpoint.save()
-        _record(caller, endpoint, "added", after=described(endpoint))
-    return endpoint
+    known = _known(endpoint)
+    while True:
+        _refuse_place(endpoint, known)
+        with transaction.atomic():
+            _lock_endpoints(cluster)
+            if cluster.benchmark_endpoints.count() >= MOST_ENDPOINTS:
+                full = f"{cluster.name} has {MOST_ENDPOINTS} endpoints already; remove one first"
+                raise EndpointRefused("name", full)
+            _refuse_name(endpoint)
+            held_against, known = known, _known(endpoint)
+            if known == held_against:
+                endpoint.save()
+                _record(caller, endpoint, "added", after=described(endpoint))
+                return endpoint
 
 
 def change(*, caller: Caller, endpoint: BenchmarkEndpoint, changes: Mapping[str, Any]) -> BenchmarkEndpoint:
@@ -57,20 +60,25 @@ def change(*, caller: Caller, endpoint: BenchmarkEndpoint, changes: Mapping[str,
     Its name stays: runs and campaigns know it by that. Raises EndpointRefused, or Http404: it is gone.
     """
     caller.require(Role.ADMIN)
-    for name, value in changes.items():
-        setattr(endpoint, name, value)
-    if {"host", "port"} & set(changes):
-        _refuse_place(endpoint)
-    with transaction.atomic():
-        stored = _locked(endpoint)
-        if not changes:
-            return stored
-        before = described(stored)
-        for name, value in changes.items():
-            setattr(stored, name, value)
-        stored.save(update_fields=[*changes, "changed_at"])
-        _record(caller, stored, "changed", before={name: before[name] for name in changes}, after=dict(changes))
-    return stored
+    is_place_given = bool({"host", "port"} & set(changes))
+    checked: tuple[str, Mapping[Address, str]] | None = None
+    while True:
+        with transaction.atomic():
+            stored = _locked(endpoint)
+            if not changes:
+                return stored
+            before = described(stored)
+            has_moved = any(name in changes and changes[name] != before[name] for name in ("host", "port"))
+            for name, value in changes.items():
+                setattr(stored, name, value)
+            # Names are looked up without the lock: what was stored meanwhile is held against it once more.
+            found = (stored.place, _known(stored, are_endpoints_too=has_moved))
+            if not is_place_given or found == checked:
+                stored.save(update_fields=[*changes, "changed_at"])
+                _record(caller, stored, "changed", before={name: before[name] for name in changes}, after=dict(changes))
+                return stored
+        _refuse_place(stored, found[1])
+        checked = found
 
 
 def remove(*, caller: Caller, endpoint: BenchmarkEndpoint) -> None:
@@ -85,7 +93,14 @@ def remove(*, caller: Caller, endpoint: BenchmarkEndpoint) -> None:
         stored.delete()
 
 
+def _lock_endpoints(cluster: Cluster) -> None:
+    """Nobody else adds or changes one of this cluster meanwhile. Raises Http404: it is gone."""
+    if Cluster.objects.select_for_update(no_key=True).filter(pk=cluster.pk).first() is None:
+        raise Http404(f"The cluster {cluster.slug} was removed meanwhile.")
+
+
 def _locked(endpoint: BenchmarkEndpoint) -> BenchmarkEndpoint:
+    Cluster.objects.select_for_update(no_key=True).filter(pk=endpoint.cluster_id).first()
     rows = BenchmarkEndpoint.objects.select_for_update(of=("self",)).select_related("cluster")
     stored = rows.filter(pk=endpoint.pk).first()
     if stored is None:
@@ -106,15 +121,26 @@ def _refuse_name(endpoint: BenchmarkEndpoint) -> None:
     taken = {one.name for one in cluster.instances.all()} | {one.shown_name for one in cluster.backends.all()}
     if name in taken:
         raise EndpointRefused("name", f"{name} is a server of {cluster.name} already; give it a name of its own")
+    if cluster.benchmark_endpoints.filter(name=name).exists():
+        raise EndpointRefused("name", f"there is an endpoint {name} already")
 
 
-def _refuse_place(endpoint: BenchmarkEndpoint) -> None:
+def _known(endpoint: BenchmarkEndpoint, *, are_endpoints_too: bool = True) -> dict[Address, str]:
+    """Places of its cluster that are taken, as they are stored now, and what is there."""
+    cluster = endpoint.cluster
+    known = {(one.host.lower(), one.port): one.name for one in cluster.instances.order_by("name")}
+    backends = cluster.backends.order_by("node_id")
+    known |= {(one.asked_host.lower(), one.asked_port): one.shown_name for one in backends}
+    if are_endpoints_too:
+        others = cluster.benchmark_endpoints.exclude(pk=endpoint.pk).order_by("name")
+        known |= {(one.host.lower(), one.port): f"the endpoint {one.name}" for one in others}
+    return known
+
+
+def _refuse_place(endpoint: BenchmarkEndpoint, known: Mapping[Address, str]) -> None:
     """Where Lifeguard signs in nowhere, or does already by another name, past what is known of its room."""
     if problem := host_problem(endpoint.host):
         raise EndpointRefused("host", problem)
-    cluster = endpoint.cluster
-    known = {(one.host.lower(), one.port): one.name for one in cluster.instances.all()}
-    known |= {(one.asked_host.lower(), one.asked_port): one.shown_name for one in cluster.backends.all()}
     if reason := asyncio.run(_why_refused(endpoint, known)):
         raise EndpointRefused("host", reason)
 
