@@ -128,6 +128,8 @@ export interface TrendPoint {
   readonly change: string;
   readonly change_percent: number | null;
   readonly limit_percent: number | null;
+  /** What it was measured under that was another before. */
+  readonly moved: readonly string[];
 }
 
 export interface RoundAnswer {

@@ -4,10 +4,10 @@ import { rounds, trendFigure } from "../src/trend_figure";
 import type { RoundAnswer, TrendAnswer, TrendPoint } from "../src/wire";
 
 const THEME = new Proxy({}, { get: (_, name) => String(name) }) as ChartTheme;
-const NONE: TrendPoint = { tps: null, low: null, high: null, change: "", change_percent: null, limit_percent: null };
+const NONE: TrendPoint = { tps: null, low: null, high: null, change: "", change_percent: null, limit_percent: null, moved: [] };
 
 function at(tps: number, change = "none", changePercent: number | null = null): TrendPoint {
-  return { tps, low: tps - 10, high: tps + 20, change, change_percent: changePercent, limit_percent: 2 };
+  return { tps, low: tps - 10, high: tps + 20, change, change_percent: changePercent, limit_percent: 2, moved: [] };
 }
 
 function night(day: number, ...trend: TrendPoint[]): RoundAnswer {

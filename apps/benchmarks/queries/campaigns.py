@@ -14,7 +14,8 @@ from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.benchmarks.control import campaign_schedule
 from apps.benchmarks.domain.comparison_plan import labelled
-from apps.benchmarks.domain.step_change import FEWEST_BEFORE, Change, Judged
+from apps.benchmarks.domain.step_change import FEWEST_BEFORE, Change
+from apps.benchmarks.domain.trend_conditions import moved
 from apps.benchmarks.models import BenchmarkCampaign, CampaignRound
 from apps.benchmarks.queries import campaign_trend
 from apps.benchmarks.queries.campaign_trend import Measured
@@ -50,7 +51,8 @@ class TrendPoint(TypedDict):
     """The typical run of an arm in this round, in tps, with its 95 % interval; null where there is none.
 
     change: none, too_early, suspected or confirmed, against the rounds before; "" without a figure. limit_percent: a
-    change from which on it would have shown.
+    change from which on it would have shown. moved: what it was measured under that was another before, as
+    "measured at 10.0.0.5:6432 instead of 10.0.0.4:6432"; of a suspicion or a step, than before that was first seen.
     """
 
     tps: float | None
@@ -59,6 +61,7 @@ class TrendPoint(TypedDict):
     change: str
     change_percent: float | None
     limit_percent: float | None
+    moved: list[str]
 
 
 class RoundAnswer(TypedDict):
@@ -76,7 +79,7 @@ class RoundAnswer(TypedDict):
 class CampaignDetail(CampaignSummary):
     """calendar: when rounds are due in the next 14 days. rounds: latest first. plan: the arms as asked for.
 
-    sentence: which arm stepped, or whether it is too early to tell.
+    sentence: which arm stepped, with what moved then, or whether it is too early to tell.
     """
 
     plan: list[dict[str, Any]]
@@ -133,11 +136,12 @@ def detail_answer(*, campaign: BenchmarkCampaign, caller: Caller) -> CampaignDet
         "margin_percent": campaign.margin_percent,
         "sentence": _sentence(labelled(campaign.arms), measured),
         "calendar": calendar(campaign, now=timezone.now()),
-        "rounds": [_round(one) for one in reversed(measured)],
+        "rounds": [_round(position, measured) for position in reversed(range(len(measured)))],
     }
 
 
-def _round(one: Measured) -> RoundAnswer:
+def _round(position: int, rounds: Sequence[Measured]) -> RoundAnswer:
+    one = rounds[position]
     found = one.round
     return {
         "id": found.pk,
@@ -146,7 +150,7 @@ def _round(one: Measured) -> RoundAnswer:
         "comparison": found.comparison_id,
         "state": _state(found),
         "reason": found.reason or ("" if found.comparison is None else found.comparison.reason),
-        "trend": [_point(rates, judged) for rates, judged in zip(one.rates, one.judged, strict=True)],
+        "trend": [_point(arm, position, rounds) for arm in range(len(one.rates))],
     }
 
 
@@ -160,12 +164,14 @@ def _state(one: CampaignRound) -> str:
     return "left_out" if one.comparison is None else one.comparison.state
 
 
-def _point(rates: Sequence[float], judged: Judged | None) -> TrendPoint:
+def _point(arm: int, position: int, rounds: Sequence[Measured]) -> TrendPoint:
+    rates, judged = rounds[position].rates[arm], rounds[position].judged[arm]
     told: TrendPoint = {
         "tps": None, "low": None, "high": None,
         "change": "" if judged is None else judged.change,
         "change_percent": None if judged is None else judged.change_percent,
         "limit_percent": None if judged is None else judged.limit_percent,
+        "moved": [words for words, _ in _moved(arm, position, rounds)],
     }  # fmt: skip
     if rates:
         # scipy takes half a second and 40 MB, which no other request should pay for.
@@ -203,6 +209,30 @@ def _first_suspect(rounds: Sequence[Measured], arm: int, position: int) -> int:
     return first
 
 
+def _moved(arm: int, position: int, rounds: Sequence[Measured]) -> list[tuple[str, CampaignRound]]:
+    """What differs from the round before, of a step from that before it was first seen; and since which round."""
+    judged = rounds[position].judged[arm]
+    has_changed = judged is not None and judged.change in {Change.SUSPECTED, Change.CONFIRMED}
+    first = _first_suspect(rounds, arm, position) if has_changed else position
+    if first == 0:
+        return []
+    before = rounds[first - 1].conditions[arm]
+    found = [(one.round, moved(before, one.conditions[arm])) for one in rounds[first : position + 1]]
+    return [(words, next(one for one, told in found if words in told)) for words in found[-1][1]]
+
+
+def _coincided(arm: int, position: int, rounds: Sequence[Measured]) -> str:
+    """Behind the sentence of a step: that it may come of what moved then."""
+    since: dict[str, list[str]] = {}
+    for words, found in _moved(arm, position, rounds):
+        since.setdefault(_at(found), []).append(words)
+    return "".join(f" From the round of {at} on it was {', '.join(words)}." for at, words in since.items())
+
+
+def _at(found: CampaignRound) -> str:
+    return f"{found.due_at:%d %b %H:%M} UTC"
+
+
 def _told(label: str, arm: int, rounds: Sequence[Measured]) -> str:
     """Of the latest step that is confirmed, or of a suspicion about the latest round."""
     for position in range(len(rounds) - 1, -1, -1):
@@ -210,9 +240,10 @@ def _told(label: str, arm: int, rounds: Sequence[Measured]) -> str:
         if judged is None or judged.change_percent is None:
             continue
         size = f"{abs(judged.change_percent):.1f} % {'slower' if judged.change_percent < 0 else 'faster'}"
-        at = f"{rounds[_first_suspect(rounds, arm, position)].round.due_at:%d %b %H:%M} UTC"
+        at = _at(rounds[_first_suspect(rounds, arm, position)].round)
+        moved_then = _coincided(arm, position, rounds)
         if judged.change is Change.CONFIRMED:
-            return f"{label} is {size} than before since about {at}; measured twice."
+            return f"{label} is {size} than before since about {at}; measured twice.{moved_then}"
         if judged.change is Change.SUSPECTED and position == len(rounds) - 1:
-            return f"{label} was {size} at {at}; whether that stays is not confirmed."
+            return f"{label} was {size} at {at}; whether that stays is not confirmed.{moved_then}"
     return ""
