@@ -101,7 +101,7 @@ def test_a_disk_that_is_full_is_named_nothing_is_left_on_it_and_the_next_run_is_
 
     place = connection.settings_dict
     assert (failed.state, failed.is_partial, failed.tps) == ("failed", False, None)
-    assert f"({place['HOST']}:{place['PORT']}): A disk is full: pg_tblspc/" in failed.error
+    assert failed.error.startswith(f"preparation on {place['HOST']}:{place['PORT']}: A disk is full: pg_tblspc/")
     assert f"That is the tablespace small, in {small_disk} on its host." in failed.error
     assert failed.error.endswith("What it had made of its data was dropped.")
     assert "No space left on device" in failed.outputs.get(name="preparation").output

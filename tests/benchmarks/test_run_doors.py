@@ -89,7 +89,11 @@ def test_a_run_is_queued_behind_those_before_it(cluster: Cluster, api_client: Cl
         ),
         ({"workload": "sysbench-read-write", "topology": "standbys"}, "topology", "takes no writes"),
         ({"workload": "sysbench-read-only", "parameters": {"tables": 101}}, "parameters.tables", "from 1 to 100"),
-        ({"parameters": {"fillfactor": 90}}, "parameters.fillfactor", "known are scale, protocol"),
+        (
+            {"parameters": {"fillfactor": 90}},
+            "parameters.fillfactor",
+            "'fillfactor' is no parameter of pgbench-select-only",
+        ),
         ({"clint": 4}, "clint", "is no field here"),
     ],
 )

@@ -22,7 +22,7 @@ from apps.benchmarks.drivers.own_program import OwnProgram
 from apps.benchmarks.drivers.pgbench import Pgbench
 from apps.benchmarks.drivers.processes import Command
 from apps.benchmarks.drivers.sysbench import Sysbench
-from apps.benchmarks.models import BenchmarkRun
+from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
 from apps.clusters.models import Cluster
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +74,7 @@ class Recited(OwnProgram):
 
 @pytest.fixture
 def carried_out(primary: Cluster, monkeypatch: pytest.MonkeyPatch) -> Callable[..., BenchmarkRun]:
-    def carry_out(driver: OwnProgram, topology: str = "primary", **parameters: Any) -> BenchmarkRun:
+    def carry_out(driver: OwnProgram | Pgbench, topology: str = "primary", **parameters: Any) -> BenchmarkRun:
         monkeypatch.setitem(cast("dict[str, Any]", known.DRIVERS), "pgbench", driver)
         run = BenchmarkRun.objects.create(
             cluster=primary, workload="pgbench-select-only", topology=topology, clients=1, threads=1, duration_s=1,
@@ -198,6 +198,36 @@ def test_a_load_without_a_report_has_no_figures(carried_out: Callable[..., Bench
 
     assert (run.state, run.is_partial) == ("failed", True)
     assert run.error.startswith("pg1: what it printed cannot be read.")
+
+
+@pytest.mark.parametrize(
+    ("place", "database", "said", "mends"),
+    [
+        ({}, "nowhere", 'database "nowhere" does not exist.', "Name another database, or create it"),
+        ({"port": 1}, None, "Connection refused", "Check host and port of the target"),
+        ({"hostname": "no-such-host.invalid"}, None, "failed to resolve host", "Check the name, or use the address."),
+    ],
+)
+def test_why_no_session_opens_is_told_with_the_server_and_what_mends_it(
+    primary: Cluster,
+    carried_out: Callable[..., BenchmarkRun],
+    place: dict[str, Any],
+    database: str | None,
+    said: str,
+    mends: str,
+) -> None:
+    primary.backends.filter(node_id=0).update(application_name="pg1", **place)
+    if database:
+        BenchmarkAccess.objects.update(database=database)
+    backend = primary.backends.get(node_id=0)
+
+    run = carried_out(Pgbench())
+
+    assert (run.state, run.is_partial, run.outputs.count()) == ("failed", False, 0)
+    name = BenchmarkAccess.objects.get().database
+    assert run.error.startswith(f"pg1 ({backend.hostname}:{backend.port}), database {name}: ")
+    assert said in run.error
+    assert mends in run.error
 
 
 def test_a_worker_without_the_program_says_what_installs_it(carried_out: Callable[..., BenchmarkRun]) -> None:

@@ -139,6 +139,10 @@ def test_one_that_measures_says_how_far_it_is_and_when_it_ends(cluster: Cluster,
             ["Stopped by Ann.", "What is here is partial", "no percentile", "This is its attempt 2."],
         ),
         ({"state": "running", "is_stop_requested": True, "stop_reason": "stopped by Ann"}, ["It is being stopped"]),
+        (
+            {"state": "done", "tps": 100.0, "is_stop_requested": True, "stop_reason": "stopped by Ann"},
+            ["It was to be stopped when it had measured already Stopped by Ann. Its figures are those of the whole"],
+        ),
         ({"workload": "gone", "topology": "shards:old", "state": "done"}, ["gone", "on shards:old"]),
     ],
 )

@@ -84,17 +84,12 @@ def belonging(found: Visit, account: Account, *, primary: Server | None) -> Belo
     at_primary = visit(primary, account)
     if at_primary.identity is None:
         return Belonging(None, f"{primary.name}: {_why_unknown(at_primary)}")
-    words = difference(found.identity, at_primary.identity, primary_name=named(primary))
+    words = difference(found.identity, at_primary.identity, primary_name=primary.full_name)
     return Belonging(not words, words)
 
 
 def _why_unknown(found: Visit) -> str:
     return (found.unidentified or found.refusal).removesuffix(".")
-
-
-def named(server: Server) -> str:
-    """bouncer-1 (10.0.0.5:6432); a backend may be named by its place already"""
-    return server.name if server.name == server.place else f"{server.name} ({server.place})"
 
 
 def visit(server: Server, account: Account, *, clock: Callable[[], float] = time.monotonic) -> Visit:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from apps.benchmarks.control.endpoint_visit import belonging, named, visit
+from apps.benchmarks.control.endpoint_visit import belonging, visit
 from apps.benchmarks.domain.endpoints import POOLER, ROUTER
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
@@ -28,17 +28,17 @@ def reach(wish: Wish, account: Account, *, cluster: Cluster, primary: Server) ->
         return Reached()
     found = visit(server, account)
     if found.refusal:
-        raise CannotPrepare(f"endpoint {named(server)} takes no load. {found.refusal} {found.fix}".strip())
+        raise CannotPrepare(f"endpoint {server.full_name} takes no load. {found.refusal} {found.fix}".strip())
     kind = _kind(cluster, server)
     whose = belonging(found, account, primary=primary)
     if whose.is_of_cluster is False and kind != ROUTER:
         raise CannotPrepare(
-            f"endpoint {named(server)} leads to {whose.words}. Let its database {account.database} lead to that of the "
-            f"servers of {cluster.name}; where it is to lead to servers of its own, register it as a router."
+            f"endpoint {server.full_name} leads to {whose.words}. Let its database {account.database} lead to that of "
+            f"the servers of {cluster.name}; where it is to lead to servers of its own, register it as a router."
         )
     if wish.writes and found.is_in_recovery:
         raise CannotPrepare(
-            f"endpoint {named(server)} leads to a standby, and this load writes. Choose one that only reads, or let "
+            f"endpoint {server.full_name} leads to a standby, and this load writes. Choose one that only reads, or let "
             "the endpoint lead to the primary."
         )
     notes: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ def _refuse_other_servers(wish: Wish, account: Account, primary: Server) -> None
         whose = belonging(visit(server, account), account, primary=primary)
         if whose.is_of_cluster is False:
             raise CannotPrepare(
-                f"standby {named(server)} is {whose.words}. Look at the address that it is registered with."
+                f"standby {server.full_name} is {whose.words}. Look at the address that it is registered with."
             )
 
 
@@ -79,7 +79,7 @@ def look_behind(driver: Driver, wish: Wish, account: Account, *, cluster: Cluste
     if is_router:
         return [f"behind {server.name} there are no tables of the names and size that were made on {primary.name}"]
     raise CannotPrepare(
-        f"endpoint {named(server)} leads to a database without tables of the names and size that were made on "
+        f"endpoint {server.full_name} leads to a database without tables of the names and size that were made on "
         f"{primary.name}. Let its "
         f"database {account.database} lead to that of the servers of {cluster.name}."
     )

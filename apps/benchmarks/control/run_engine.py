@@ -168,7 +168,7 @@ class _Attempt:
         """Whole, or not at all: half of it would fill the disk for nothing."""
         asked = (self._primary, self._account)
         before = half_made.table_ids(*asked, tables)
-        name = f"preparation on {self._primary.name} ({self._primary.place})"
+        name = f"preparation on {self._primary.full_name}"
         try:
             for command in self._driver.preparation(self._program, self._wish, *asked):
                 self._run([replace(command, name=name)], within_s=PREPARES_WITHIN_S, kept_as="preparation")

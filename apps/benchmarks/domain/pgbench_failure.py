@@ -194,7 +194,7 @@ _SIGNS = (
         "Check host and port of the target, and that the server runs and listens there.",
     ),
     _sign(
-        r"could not translate host name \"(?P<name>[^\"]*)\"",
+        r"(?:could not translate host name|failed to resolve host) [\"'](?P<name>[^\"']*)[\"']",
         Cause.NAME, "The host name {name} is not known to this worker.", "Check the name, or use the address.",
     ),
     _sign(

@@ -189,7 +189,7 @@ def _parameters(workload: Workload, given: Mapping[str, object]) -> dict[str, An
     if unknown := sorted(set(given) - set(workload.parameters)):
         known = ", ".join(workload.parameters) or "none"
         raise WishRefused(
-            f"parameters.{unknown[0]}", given[unknown[0]], f"is none of {workload.key}; known are {known}"
+            f"parameters.{unknown[0]}", unknown[0], f"is no parameter of {workload.key}; known are {known}"
         )
     try:
         return {name: one.read(given.get(name, one.default)) for name, one in workload.parameters.items()}

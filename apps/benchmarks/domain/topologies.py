@@ -55,6 +55,11 @@ class Server:
     def place(self) -> str:
         return place_of(self.host, self.port)
 
+    @property
+    def full_name(self) -> str:
+        """bouncer-1 (10.0.0.5:6432); a backend may be named by its place already."""
+        return self.name if self.name == self.place else f"{self.name} ({self.place})"
+
 
 @dataclass(frozen=True)
 class Topology:

@@ -11,6 +11,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
+from apps.benchmarks.domain.pgbench_failure import OF_THE_SERVER, parse_failure
 from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.drivers.driver import APPLICATION_NAME, CONNECT_WITHIN_S, Account, CannotPrepare, NotAnswered
 from apps.clusters.outside.tls_roots import root_certificates
@@ -21,19 +22,29 @@ Session = psycopg.Connection[tuple[Any, ...]]
 
 @contextmanager
 def session(server: Server, account: Account) -> Iterator[Session]:
-    """What PostgreSQL refuses there rises as NotAnswered, with the name of the server."""
+    """What PostgreSQL refuses there rises as NotAnswered, with the name of the server; of a session, what mends it."""
+    where = f"{server.full_name}, database {account.database}"
     try:
-        with psycopg.connect(
+        opened = psycopg.connect(
             host=server.host, port=server.port, user=account.username, password=account.password,
             dbname=account.database, sslmode=account.sslmode,
             sslrootcert=root_certificates(account.sslmode), autocommit=True, connect_timeout=CONNECT_WITHIN_S,
             application_name=APPLICATION_NAME,
-        ) as found:  # fmt: skip
-            yield found
+        )  # fmt: skip
     except psycopg.Error as error:
-        said = " ".join(str(error).split()) or type(error).__name__
-        place = f"{server.name} ({server.place}), database {account.database}"
-        raise NotAnswered(f"{place}: {said}") from error
+        said = _said(error)
+        failure = parse_failure(said)
+        fix = f"{'' if said.endswith(('.', '?')) else '.'} {failure.fix}" if failure.cause in OF_THE_SERVER else ""
+        raise NotAnswered(f"{where}: {said}{fix}") from error
+    try:
+        with opened:
+            yield opened
+    except psycopg.Error as error:
+        raise NotAnswered(f"{where}: {_said(error)}") from error
+
+
+def _said(error: psycopg.Error) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def one(session: Session, statement: LiteralString, values: Sequence[Any] = ()) -> Any:

@@ -175,6 +175,7 @@ def test_the_signal_that_ended_it_is_named(status: int, name: str) -> None:
         ('FATAL:  password authentication failed for user "bench"', Cause.CREDENTIALS, "pg_hba.conf"),
         ("FATAL:  the database system is starting up", Cause.NOT_ACCEPTING, "starting up"),
         ('could not translate host name "db9" to address: Name or service not known', Cause.NAME, "db9"),
+        ("failed to resolve host 'db9': [Errno -2] Name or service not known", Cause.NAME, "db9"),
         ("pgbench: error: connection to server at ... failed: timeout expired", Cause.UNREACHABLE, "firewalls"),
         (
             ("pgbench: error: client 1 script 0 aborted in command 5 query 0: "
