@@ -100,3 +100,40 @@ def test_no_backend_is_moved_where_nobody_may_ask(
     assert list(errors) == ["backends.0.host"]
     assert errors["backends.0.host"].startswith(NEVER)
     assert list(Backend.objects.order_by("node_id").values_list("direct_host", "direct_port")) == before
+
+
+@pytest.mark.parametrize("host", ["/tmp", "db1,db2", "db1:5432", "-h"])
+def test_what_is_not_one_host_is_refused_with_its_field_and_value(
+    scene: Scene, caller: Callable[..., Caller], host: str
+) -> None:
+    wanted = scene.wanted(backends=(BackendWanted(0), BackendWanted(1, host=host)))
+
+    with pytest.raises(RegistrationRefused) as caught:
+        register(caller=caller("admin"), wanted=wanted, now=NOW)
+
+    assert list(caught.value.errors) == ["backends.1.host"]
+    assert caught.value.errors["backends.1.host"].startswith(f"{host} must be one name or address")
+    assert not Cluster.objects.exists()
+
+
+def test_a_backend_is_not_asked_at_a_path_or_at_several_hosts(
+    scene: Scene, caller: Callable[..., Caller], api_client: Callable[..., APIClient]
+) -> None:
+    register(caller=caller("admin"), wanted=scene.wanted(), now=NOW)
+    admin = api_client("admin")
+
+    def change(**given: Any) -> Any:
+        return admin.patch(f"{CLUSTERS}orders/", {"password": SECRET, "backends": [{"node_id": 2, **given}]})
+
+    typed = [told(change(host=host)) for host in ("/tmp", "db1,db2")]
+    Backend.objects.filter(node_id=2).update(direct_host="db1,db2")  # by an earlier version
+    stored = told(change(az="eu-1a"))
+    mended = change(host="")
+
+    assert typed == [
+        {"backends.0.host": "/tmp must be one name or address"},
+        {"backends.0.host": "db1,db2 must be one name or address"},
+    ]
+    assert stored == {"backends.0.host": "db1,db2 must be one name or address"}
+    assert mended.status_code == 200, mended.content
+    assert Backend.objects.get(node_id=2).direct_host == ""

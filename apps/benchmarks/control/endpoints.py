@@ -12,8 +12,9 @@ from django.http import Http404
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
-from apps.benchmarks.domain.endpoints import host_problem, is_another_topology
+from apps.benchmarks.domain.endpoints import is_another_topology
 from apps.benchmarks.models import BenchmarkEndpoint
+from apps.clusters.domain.hosts import host_problem
 from apps.clusters.models import Cluster
 from apps.clusters.registry.connection_survey import Address, is_own_database, same_place, why_forbidden
 from apps.clusters.registry.connection_test import own_database

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass
 
 from apps.benchmarks.domain.topologies import ENDPOINT, Server, Topology, place_of
 
-# Of what is typed: libpq takes a path for a socket of the worker's own machine, and a comma for another host.
-_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
 # Keys of the other topologies, and what people read of them in labels and arms.
 _OTHER_TOPOLOGY = re.compile(
     r"primary( direct)?|standbys?|pgpools?|standby \d+( direct)?|(standby|pgpool|pgpools|commit):.*|"
     r"(all|one|\d+)( (of )?\d+)? (standbys?|pgpools?)( direct)?",
     re.IGNORECASE,
 )
-ONE_HOST = "must be one name or address"
 BALANCER = "balancer"
 ROUTER = "router"
 POOLER = "pooler"
@@ -63,20 +59,6 @@ def topology(endpoint: Endpoint) -> Topology:
 def is_endpoint(key: str) -> bool:
     """Of a topology's key."""
     return key.startswith(f"{ENDPOINT}:")
-
-
-def host_problem(host: str) -> str:
-    """What would be right instead of what was typed as a host; "" where it can be one."""
-    if host.startswith("["):
-        return f"{ONE_HOST}; leave out the brackets, and give the port in its own field"
-    if ":" not in host:
-        return "" if _NAME.fullmatch(host) else ONE_HOST
-    try:
-        ipaddress.IPv6Address(host)
-    except ValueError:
-        return f"{ONE_HOST}, and {host} is no address of IPv6; give the port in its own field"
-    # A zone belongs to a link, and nobody may point Lifeguard at addresses of links.
-    return ONE_HOST if "%" in host else ""
 
 
 def is_another_topology(name: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apps.clusters.domain.hosts import host_problem
 from apps.clusters.models import Backend, Cluster, PgpoolInstance
 from apps.clusters.registry.cluster_wanted import BackendWanted, DeliveryWanted, PcpWanted, PgpoolWanted
 from apps.clusters.registry.connection_survey import AskedPgpool, Question, is_own_database, why_forbidden
@@ -163,6 +164,10 @@ async def _forbidden_places(asked: Mapping[str, tuple[Backend, Mapping[str, Any]
 
 
 async def _why_refused(backend: Backend, given: Mapping[str, Any]) -> str | None:
+    # A host that is stored since long may be none: whoever edits its backend is told so.
+    host = given.get("host", backend.direct_host)
+    if host and host != backend.hostname and (problem := host_problem(host)):
+        return f"{host} {problem}"
     place = _place_after(backend, given)
     if await is_own_database(place, own_database()):
         return f"{place[0]}:{place[1]} is Lifeguard's own database"

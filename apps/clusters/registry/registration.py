@@ -14,6 +14,7 @@ from django.utils.text import slugify
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
+from apps.clusters.domain.hosts import host_problem
 from apps.clusters.domain.show_rows import PoolNode
 from apps.clusters.models import Backend, Cluster, ClusterEvent, PgpoolInstance
 from apps.clusters.registry import cluster_survey
@@ -84,8 +85,9 @@ def register(*, caller: Caller, wanted: ClusterWanted, now: dt.datetime, ask: As
     if errors:
         raise RegistrationRefused(errors)
     findings = examine(question, organisation=caller.organisation, ask=ask)
-    if findings.errors:
-        raise RegistrationRefused(findings.errors)
+    first = findings.survey.first
+    if errors := {**findings.errors, **_hosts_errors(wanted, first.nodes if first is not None else ())}:
+        raise RegistrationRefused(errors)
     try:
         with transaction.atomic():
             return _store(caller, wanted, slug, question.pgpools, findings, now)
@@ -128,6 +130,17 @@ def _pgpools_errors(wanted: ClusterWanted) -> dict[str, str]:
         if counted[backend.node_id] > 1:
             errors[f"backends.{position}.node_id"] = f"backend {backend.node_id} is described more than once"
     return errors
+
+
+def _hosts_errors(wanted: ClusterWanted, nodes: Sequence[PoolNode]) -> dict[str, str]:
+    """nodes: as pgpool shows them; what it calls a backend itself, a path too, is no address of its own."""
+    shown = {node.hostname for node in nodes}
+    given = {f"backends.{position}.host": backend.host for position, backend in enumerate(wanted.backends)}
+    return {
+        field: f"{host} {problem}"
+        for field, host in given.items()
+        if host and host not in shown and (problem := host_problem(host))
+    }
 
 
 def twice_errors(pgpools: Sequence[AskedPgpool]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.benchmarks.domain.comparison_plan import place_words
-from apps.benchmarks.domain.endpoints import Endpoint, host_problem, is_another_topology, is_endpoint, topology
+from apps.benchmarks.domain.endpoints import Endpoint, is_another_topology, is_endpoint, topology
 from apps.benchmarks.domain.environment_words import facts, goes_past_pgpools, hit_ratio, reads
 from apps.benchmarks.domain.run_words import topology_words
 from apps.benchmarks.domain.topologies import PGPOOL, Server, of_cluster
@@ -42,38 +42,6 @@ def test_what_another_topology_is_called_is_no_name() -> None:
         assert is_another_topology(name), name
     for name in ("bouncer-1", "HAProxy before all pgpools", "primary-bouncer", "pgpool-9", "lb: all"):
         assert not is_another_topology(name), name
-
-
-@pytest.mark.parametrize(
-    "host", ["bouncer-1", "bouncer_1.internal", "db.example.", "10.0.0.5", "::1", "2001:db8::5", "::ffff:10.0.0.5"]
-)
-def test_one_name_or_address_is_a_host(host: str) -> None:
-    assert host_problem(host) == ""
-
-
-@pytest.mark.parametrize(
-    ("host", "words"),
-    [
-        ("10.0.0.5:6432", "give the port in its own field"),
-        ("bouncer-1:6432", "give the port in its own field"),
-        (":::::", "is no address of IPv6"),
-        ("fe80::1%eth0", "one name or address"),
-        ("[::1]", "leave out the brackets"),
-        ("[::1]:6432", "leave out the brackets, and give the port in its own field"),
-        (".", "one name or address"),
-        ("..", "one name or address"),
-        ("a..b", "one name or address"),
-        (".a", "one name or address"),
-        ("x" * 64, "one name or address"),
-        ("-h", "one name or address"),
-        ("a,b", "one name or address"),
-        ("/tmp", "one name or address"),
-        ("", "one name or address"),
-        ("a\n", "one name or address"),
-    ],
-)
-def test_what_is_no_host_says_what_would_be_one(host: str, words: str) -> None:
-    assert words in host_problem(host)
 
 
 def test_its_name_is_what_people_read_of_arms_and_runs() -> None:
