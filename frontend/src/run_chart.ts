@@ -69,6 +69,11 @@ export class RunChart extends HTMLElement {
     return given === "latency_ms" || given === "tps" ? given : null;
   }
 
+  /** What the rate is of, where that is no transactions. */
+  private unit(metric: RunMetric): string {
+    return (metric === "tps" ? this.getAttribute("unit") : null) ?? UNITS[metric];
+  }
+
   private beside(course: CourseAnswer): readonly BesideLine[] {
     return besideLines(course, this.getAttribute("metric") ?? "");
   }
@@ -152,7 +157,7 @@ export class RunChart extends HTMLElement {
     const latestS = this.instants(course).at(-1) ?? null;
     const atS = this.cursorS ?? latestS;
     const metric = this.metric();
-    const cells = atS === null ? [] : metric === null ? this.besideCells(course, atS) : loadCells(course, metric, atS);
+    const cells = atS === null ? [] : metric === null ? this.besideCells(course, atS) : loadCells(course, metric, this.unit(metric), atS);
     this.values.replaceChildren(...cells.map(({ mark, words, value }) => element("span", "", mark, `${words} `, element("b", "figure", value))));
     const place = this.placeOfTime();
     if (place) place.textContent = atS === null ? "" : duration(atS);
@@ -175,7 +180,7 @@ export class RunChart extends HTMLElement {
 
   private tableOf(course: CourseAnswer): HTMLTableElement {
     const metric = this.metric();
-    const columns = metric === null ? this.beside(course).map(({ name, unit, points }) => ({ name, unit, points })) : loadColumns(course, metric);
+    const columns = metric === null ? this.beside(course).map(({ name, unit, points }) => ({ name, unit, points })) : loadColumns(course, metric, this.unit(metric));
     const head = element("tr", "", element("th", "", "At"), ...columns.map(({ name }) => element("th", "num", name)));
     const instants = this.instants(course).toReversed();
     const step = Math.max(1, Math.ceil(instants.length / TABLE_ROWS));
@@ -208,17 +213,17 @@ interface Cell {
   readonly value: string;
 }
 
-function loadCells(course: CourseAnswer, metric: RunMetric, atS: number): Cell[] {
+function loadCells(course: CourseAnswer, metric: RunMetric, unit: string, atS: number): Cell[] {
   const point = course.points.findLast((one) => one.at_s <= atS) ?? null;
   const each = course.step_s === 1 ? "each second" : `each ${duration(course.step_s)}`;
-  const seconds = { mark: coloured("ln", "text-3"), words: each, value: figure(point?.[metric] ?? null, UNITS[metric]) };
+  const seconds = { mark: coloured("ln", "text-3"), words: each, value: figure(point?.[metric] ?? null, unit) };
   if (metric !== "tps") return [seconds];
   const low = point?.low_tps ?? null;
   const high = point?.high_tps ?? null;
-  const width = low === null || high === null ? "not yet" : `${figure(low, "tps").replace("\u00a0tps", "")} to ${figure(high, "tps")}`;
+  const width = low === null || high === null ? "not yet" : `${figure(low, unit).replace(`\u00a0${unit}`, "")} to ${figure(high, unit)}`;
   return [
     seconds,
-    { mark: coloured("ln", "accent"), words: "mean until then", value: figure(point?.mean_tps ?? null, "tps") },
+    { mark: coloured("ln", "accent"), words: "mean until then", value: figure(point?.mean_tps ?? null, unit) },
     { mark: coloured("tint", "accent"), words: "its 95\u00a0% interval", value: width },
   ];
 }
@@ -229,12 +234,12 @@ interface Column {
   readonly points: readonly Point[];
 }
 
-function loadColumns(course: CourseAnswer, metric: RunMetric): Column[] {
+function loadColumns(course: CourseAnswer, metric: RunMetric, unit: string): Column[] {
   const column = (name: string, key: keyof CoursePoint): Column => ({
     name,
-    unit: UNITS[metric],
+    unit,
     points: course.points.map((point): Point => [point.at_s, point[key]]),
   });
   if (metric !== "tps") return [column("latency", metric)];
-  return [column("tps", "tps"), column("mean until then", "mean_tps"), column("from", "low_tps"), column("to", "high_tps")];
+  return [column(unit, "tps"), column("mean until then", "mean_tps"), column("from", "low_tps"), column("to", "high_tps")];
 }

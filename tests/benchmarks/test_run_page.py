@@ -104,6 +104,24 @@ def test_of_a_load_that_tells_no_time_to_connect_nothing_is_worked_out(
     assert "With connecting" in page
 
 
+def test_messaging_is_told_in_messages_and_what_its_readers_received(cluster: Cluster, client_for: Browsers) -> None:
+    own = {"pg1": {"consumed_per_s": 2500.0, "groups": 5}}
+    result = {**RESULT, "tps": 500.0, "transactions": 5000, "scripts": [], "statements": [], "own": own}
+    run = made_run(cluster, state="done", workload="pubsub", topology="primary", tps=500.0, result=result)
+    measured(run, 5)
+
+    answer = client_for("viewer").get(page_of(run))
+
+    text = text_of(answer)
+    assert "500 messages/s on the primary" in text
+    assert "half of the messages took at most" in text
+    assert "Received 2,500 messages/s" in text
+    assert "Messages 5,000" in text
+    assert "Does a message take longer" in text
+    assert " tps" not in text
+    assert 'unit="messages/s"' in answer.content.decode()
+
+
 def test_one_that_measures_says_how_far_it_is_and_when_it_ends(cluster: Cluster, client_for: Browsers) -> None:
     printed = {"measured_at": timezone.now(), "log_tail": "progress: 15.0 s, 101.0 tps"}
     run = made_run(cluster, state="running", phase="measures", warm_up_s=5, **printed)

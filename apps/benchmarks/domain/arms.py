@@ -81,7 +81,9 @@ def side_by_side(
     the two is left out of that pair. run_s: how long one run takes, with all that belongs to it.
     """
     base = arms[baseline]
-    texts = list(dict.fromkeys(text for arm in arms for one in arm for text in one.statements))
+    said = dict.fromkeys(text for arm in arms for one in arm for text in one.statements)
+    # What pgbench does by itself, no server has a part in.
+    texts = [text for text in said if not text.startswith("\\set")]
     found = []
     for position, arm in enumerate(arms):
         spreads = {metric.key: spread(values) for metric in METRICS if (values := _values(arm, metric.key))}

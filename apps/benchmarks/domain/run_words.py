@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SPACE = "\u00a0"
+TPS = "tps"
 _WAITS = "waits: "
 
 
@@ -12,6 +13,7 @@ _WAITS = "waits: "
 class RunFacts:
     """What a sentence about a run is made of. state: as REST names it. topology: its key, or its label where known.
 
+    counts: what its rate is of, as transactions. unit: of that rate.
     tps_so_far, measured_s: of the seconds measured until now, or until its early end; None before the first.
     """
 
@@ -29,6 +31,8 @@ class RunFacts:
     p99_ms: float | None = None
     tps_so_far: float | None = None
     measured_s: float | None = None
+    counts: str = "transactions"
+    unit: str = TPS
 
 
 def sentence(run: RunFacts) -> str:
@@ -46,7 +50,8 @@ def _under_way(run: RunFacts) -> str:
         return f"Prepares: {run.phase or 'begins'}. Nothing is measured yet."
     if run.tps_so_far is None or run.measured_s is None:
         return f"Measures for {seconds(run.duration_s)}; its first second is not over."
-    return f"{tps_words(run.tps_so_far)} so far: {seconds(run.measured_s)} of {seconds(run.duration_s)} are measured."
+    rate = rate_words(run.tps_so_far, run.unit)
+    return f"{rate} so far: {seconds(run.measured_s)} of {seconds(run.duration_s)} are measured."
 
 
 def _queued(run: RunFacts) -> str:
@@ -63,10 +68,10 @@ def _done(run: RunFacts) -> str:
     if run.tps is None:
         return "It ended, and no transaction did: there is no rate."
     clients = f"{run.clients} client{'' if run.clients == 1 else 's'}"
-    said = f"{tps_words(run.tps)} {topology_words(run.topology)} with {clients}"
+    said = f"{rate_words(run.tps, run.unit)} {topology_words(run.topology)} with {clients}"
     if run.p50_ms is not None and run.p99_ms is not None:
         said += (
-            f": half of the transactions took at most {ms_words(run.p50_ms)}, one in 100 at least "
+            f": half of the {run.counts} took at most {ms_words(run.p50_ms)}, one in 100 at least "
             f"{ms_words(run.p99_ms)}"
         )
     partial = " Some of its clients gave up on the way, so it counts as partial." if run.is_partial else ""
@@ -77,7 +82,7 @@ def _ended_early(run: RunFacts) -> str:
     what = "failed" if run.state == "failed" else "was stopped"
     if run.tps_so_far is None or run.measured_s is None:
         return f"It {what} before anything was measured."
-    rate = f"{tps_words(run.tps_so_far)} until then, which is no result of the whole"
+    rate = f"{rate_words(run.tps_so_far, run.unit)} until then, which is no result of the whole"
     return f"It {what} after {seconds(run.measured_s)} of {seconds(run.duration_s)}: {rate}."
 
 
@@ -96,9 +101,9 @@ def topology_words(key: str) -> str:
     return words.get(kind, f"on {key}")
 
 
-def tps_words(tps: float) -> str:
+def rate_words(rate: float, unit: str = TPS) -> str:
     """13.2345 -> 13.23 tps; 1234.5 -> 1,234 tps. Two runs of more than 100 differ by more than their decimals."""
-    return f"{tps:,.{2 if tps < 99.995 else 0}f}{SPACE}tps"
+    return f"{rate:,.{2 if rate < 99.995 else 0}f}{SPACE}{unit}"
 
 
 def per_min_words(count: float) -> str:

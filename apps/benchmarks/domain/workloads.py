@@ -40,12 +40,16 @@ def _by_name(*parameters: Parameter) -> Mapping[str, Parameter]:
     return {one.name: one for one in parameters}
 
 
+TRANSACTIONS = "transactions"
+
+
 @dataclass(frozen=True)
 class Workload:
     """key: as REST names it. driver: what makes its load. mode: which of the loads of its driver.
 
     writes: so that no standby takes it; a parameter of that name goes before it.
     sessions: how many clients its parameters make, where they say so; raises ParameterRefused for what cannot be.
+    counts: what its rate is of; a rate of transactions is said in tps.
     is_closed_loop: whether every client begins anew as soon as it is done, so that clients / tps is the latency.
     """
 
@@ -59,6 +63,7 @@ class Workload:
     )
     sessions: Callable[[Mapping[str, Any]], int] | None = None
     is_closed_loop: bool = True
+    counts: str = TRANSACTIONS
 
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -92,6 +97,7 @@ WORKLOADS: Mapping[str, Workload] = {
             parameters=pubsub_plan.PARAMETERS,
             sessions=pubsub_plan.sessions,
             is_closed_loop=False,
+            counts="messages",
         ),
         Workload(
             "sysbench-point-select",
@@ -119,3 +125,13 @@ WORKLOADS: Mapping[str, Workload] = {
         ),
     )
 }
+
+
+def counts_of(key: str) -> str:
+    """What its rate is of; transactions for one that this version no longer knows."""
+    return WORKLOADS[key].counts if key in WORKLOADS else TRANSACTIONS
+
+
+def rate_unit(key: str) -> str:
+    """tps, or as messages/s"""
+    return "tps" if counts_of(key) == TRANSACTIONS else f"{counts_of(key)}/s"

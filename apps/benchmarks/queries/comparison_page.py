@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TypedDict
 
 from apps.benchmarks.domain.comparison_words import signed
 from apps.benchmarks.domain.run_metrics import P90
-from apps.benchmarks.domain.run_words import ms_words, per_min_words, tps_words
+from apps.benchmarks.domain.run_words import ms_words, per_min_words, rate_words
+from apps.benchmarks.domain.workloads import rate_unit
 from apps.benchmarks.queries.comparison_detail import ArmAnswer, CellAnswer, ComparisonDetail, PlacedRun
 
 LATENCIES = {"mean_ms": "mean", "p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99"}
@@ -182,8 +184,14 @@ def figure_rows(detail: ComparisonDetail, metrics: Iterable[tuple[str, str]]) ->
     return rows
 
 
+def _words_of(metric: str, workload: str) -> Callable[[float], str]:
+    if metric == _NEW_ORDERS:
+        return per_min_words
+    return partial(rate_words, unit=rate_unit(workload)) if metric.startswith("tps") else ms_words
+
+
 def _figure(arm: ArmAnswer, metric: str, axis: tuple[float, float] | None) -> FigureCell:
-    words = per_min_words if metric == _NEW_ORDERS else tps_words if metric.startswith("tps") else ms_words
+    words = _words_of(metric, arm["workload"])
     spread, found = arm["figures"].get(metric), arm["against_baseline"].get(metric)
     half = None
     if spread is not None and spread["low"] is not None and spread["high"] is not None:

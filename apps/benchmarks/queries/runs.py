@@ -16,6 +16,7 @@ from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_result import Latency, StatementFigure
 from apps.benchmarks.domain.run_words import RunFacts, sentence
 from apps.benchmarks.domain.tpcc import new_orders_per_min
+from apps.benchmarks.domain.workloads import counts_of, rate_unit
 from apps.benchmarks.models import BenchmarkRun, RunSample
 from apps.benchmarks.queries.run_progress import Progress, progress_of
 from apps.benchmarks.queries.run_scripts import ScriptAnswer, latency_of, scripts_of
@@ -206,6 +207,8 @@ def _facts(run: BenchmarkRun, progress: Progress) -> RunFacts:
         p99_ms=latency["p99"],
         tps_so_far=measured.tps if measured else None,
         measured_s=measured.seconds if measured else None,
+        counts=counts_of(run.workload),
+        unit=rate_unit(run.workload),
     )
 
 

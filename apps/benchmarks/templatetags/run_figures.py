@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apps.benchmarks.domain import own_words, run_words
+from apps.benchmarks.domain import own_words, run_words, workloads
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.workloads import WORKLOADS
 
@@ -22,13 +22,37 @@ def _missing(reason: str) -> SafeString:
 @register.filter
 def tps(value: float | None, reason: str = UNKNOWN) -> str:
     """1234.5 -> 1,234 tps"""
-    return _missing(reason) if value is None else run_words.tps_words(value)
+    return _missing(reason) if value is None else run_words.rate_words(value)
+
+
+@register.filter
+def rate(value: float | None, workload: str) -> str:
+    """1234.5 -> 1,234 tps, or 1,234 messages/s where the workload counts those"""
+    return _missing(UNKNOWN) if value is None else run_words.rate_words(value, workloads.rate_unit(workload))
+
+
+@register.filter
+def rate_unit(workload: str) -> str:
+    return workloads.rate_unit(workload)
+
+
+@register.filter
+def counts(workload: str) -> str:
+    """What its rate is of: transactions, or messages"""
+    return workloads.counts_of(workload)
+
+
+@register.filter
+def received_per_s(own: Mapping[str, Mapping[str, object]]) -> float | None:
+    """What only pub/sub counts, of all servers together."""
+    found = [each["consumed_per_s"] for each in own.values() if "consumed_per_s" in each]
+    return sum(each for each in found if isinstance(each, int | float)) if found else None
 
 
 @register.filter
 def tps_ends(low: float, high: float) -> str:
     """943.2, 1071.4 -> 943 to 1,071: below a rate that has its unit"""
-    ends = (run_words.tps_words(each).removesuffix(f"{run_words.SPACE}tps") for each in (low, high))
+    ends = (run_words.rate_words(each).removesuffix(f"{run_words.SPACE}{run_words.TPS}") for each in (low, high))
     return " to ".join(ends)
 
 

@@ -35,3 +35,14 @@ def compared(*rates: float) -> list[Compared]:
 )  # fmt: skip
 def test_every_arm_that_differs_is_named(labels: Sequence[str], rates: Sequence[float], said: str) -> None:
     assert headline(labels, compared(*rates), baseline=0) == said
+
+
+def test_what_pgbench_does_by_itself_is_no_statement_of_the_heat_table() -> None:
+    said = {"\\set aid random(1, 100000)": 0.001, "SELECT abalance FROM pgbench_accounts;": 0.4}
+    arm = [Measured(block, {"tps": 1000.0}, said) for block in (1, 2)]
+
+    found = side_by_side([arm, arm], baseline=0, are_blocks=True, margin_percent=5.0, run_s=None)
+
+    assert [[cell.text for cell in each.statements] for each in found] == [
+        ["SELECT abalance FROM pgbench_accounts;"]
+    ] * 2

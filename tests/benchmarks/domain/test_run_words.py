@@ -30,6 +30,13 @@ RATE = "1,234 tps through pgpool-1 with"
             replace(DONE, p50_ms=None, clients=1, is_partial=True),
             f"{RATE} 1 client. Some of its clients gave up on the way, so it counts as partial.",
         ),
+        (
+            replace(DONE, counts="messages", unit="messages/s"),
+            (
+                "1,234 messages/s through pgpool-1 with 20 clients: half of the messages took at most 1.20 ms, "
+                "one in 100 at least 9.81 ms."
+            ),
+        ),
         (replace(DONE, tps=None), "It ended, and no transaction did: there is no rate."),
         (replace(QUEUED, state="failed"), "It failed before anything was measured."),
         (
@@ -46,7 +53,7 @@ def test_a_run_in_words(run: RunFacts, said: str) -> None:
     ("tps", "words"), [(0.5, "0.50 tps"), (99.994, "99.99 tps"), (99.996, "100 tps"), (52578.4, "52,578 tps")]
 )
 def test_a_rate_above_100_has_no_decimals(tps: float, words: str) -> None:
-    assert run_words.tps_words(tps).replace("\u00a0", " ") == words
+    assert run_words.rate_words(tps).replace("\u00a0", " ") == words
 
 
 @pytest.mark.parametrize(
