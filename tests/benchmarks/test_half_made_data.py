@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,8 +18,8 @@ from apps.benchmarks.control import run_engine
 from apps.benchmarks.domain.load_report import LoadSecond
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server
-from apps.benchmarks.drivers import half_made, known
-from apps.benchmarks.drivers.driver import Account, Standing, environment
+from apps.benchmarks.drivers import database, half_made, known
+from apps.benchmarks.drivers.driver import Account, NotAnswered, Standing, environment
 from apps.benchmarks.drivers.own_program import OwnProgram
 from apps.benchmarks.drivers.processes import Command
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
@@ -90,6 +91,23 @@ def carried_out(cluster: Cluster, **parameters: Any) -> BenchmarkRun:
     run_engine.carry_out(run_id=run.pk, holder="test", clock=timezone.now)
     run.refresh_from_db()
     return run
+
+
+def test_a_statement_of_lifeguard_itself_that_finds_a_disk_full_names_it(
+    asked: tuple[Server, Account], small_disk: Path
+) -> None:
+    server, account = asked
+
+    with (
+        pytest.raises(NotAnswered) as refused,
+        database.session(server, replace(account, database=DATABASE)) as session,
+    ):
+        session.execute("CREATE TABLE filler AS SELECT generate_series(1, 10000000)")
+
+    said = str(refused.value)
+    assert said.startswith(f"{server.full_name}, database {DATABASE}: A disk is full: pg_tblspc/")
+    assert "Free space on the host" in said
+    assert said.endswith(f"That is the tablespace small, in {small_disk} on its host.")
 
 
 def test_a_disk_that_is_full_is_named_nothing_is_left_on_it_and_the_next_run_is_fine(

@@ -212,6 +212,17 @@ def test_an_operator_is_asked_first_and_then_it_is_stopped(cluster: Cluster, cli
     assert "there is nothing to stop" in text_of(again)
 
 
+@pytest.mark.parametrize(("state", "is_told"), [("queued", False), ("preparing", True), ("running", False)])
+def test_that_half_made_data_goes_is_said_before_a_preparation_is_stopped(
+    cluster: Cluster, client_for: Browsers, state: str, is_told: bool
+) -> None:
+    run = made_run(cluster, state=state)
+
+    told = text_of(client_for("operator").get(page_of(run, "stop/")))
+
+    assert ("Data that is half made is dropped." in told) is is_told
+
+
 def test_another_organisation_finds_no_run(
     cluster: Cluster, other_organisation: Organisation, client_for: Browsers, api_client: Scripts
 ) -> None:

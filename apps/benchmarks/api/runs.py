@@ -165,7 +165,10 @@ class StopRunView(APIView):
         responses=shapes.answer(RunAnswer, 404, 409, status=202),
     )
     def post(self, request: Request, pk: int) -> Response:
-        """End it: one that is queued at once, one under way within seconds; what was measured is kept as partial."""
+        """End it: one that is queued at once, one under way within seconds.
+
+        What was measured is kept as partial; data that is half made is dropped.
+        """
         caller = caller_of(request)
         with as_problems():
             run = runs.stop(caller=caller, run=run_of(caller=caller, pk=pk), now=timezone.now())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -17,12 +18,16 @@ from apps.benchmarks.drivers.driver import APPLICATION_NAME, CONNECT_WITHIN_S, A
 from apps.clusters.outside.tls_roots import root_certificates
 
 _LOOKS_EVERY_S = 0.2
+_IN_TABLESPACE = re.compile(r"pg_tblspc/(\d{1,10})/")
 Session = psycopg.Connection[tuple[Any, ...]]
 
 
 @contextmanager
 def session(server: Server, account: Account) -> Iterator[Session]:
-    """What PostgreSQL refuses there rises as NotAnswered, with the name of the server; of a session, what mends it."""
+    """What PostgreSQL refuses there rises as NotAnswered, with the name of the server.
+
+    With what mends it, where it refused the session or its disk is full.
+    """
     where = f"{server.full_name}, database {account.database}"
     try:
         opened = psycopg.connect(
@@ -37,10 +42,31 @@ def session(server: Server, account: Account) -> Iterator[Session]:
         fix = f"{'' if said.endswith(('.', '?')) else '.'} {failure.fix}" if failure.cause in OF_THE_SERVER else ""
         raise NotAnswered(f"{where}: {said}{fix}") from error
     try:
-        with opened:
+        with opened, _naming_a_full_disk(opened, where):
             yield opened
     except psycopg.Error as error:
         raise NotAnswered(f"{where}: {_said(error)}") from error
+
+
+@contextmanager
+def _naming_a_full_disk(session: Session, where: str) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.errors.DiskFull as error:
+        said = _said(error)
+        failure = parse_failure(said)
+        words = [f"{where}: {failure.reason}", failure.fix, tablespace_words(session, said)]
+        raise NotAnswered(" ".join(filter(None, words))) from error
+
+
+def tablespace_words(session: Session, said: str) -> str:
+    """Which place a file lies in that the server named by the number of its tablespace; "" where it named none."""
+    match = _IN_TABLESPACE.search(said)
+    if match is None:
+        return ""
+    statement = "SELECT spcname, pg_tablespace_location(oid) FROM pg_tablespace WHERE oid = %s"
+    row = session.execute(statement, [int(match[1])]).fetchone()
+    return "" if row is None else f"That is the tablespace {row[0]}, in {row[1]} on its host."
 
 
 def _said(error: psycopg.Error) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from psycopg import sql
@@ -23,7 +22,6 @@ SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 WHERE application_name LIKE 'lifeguard-%%' AND datname = current_database() AND usename = current_user
 AND pid IN (SELECT pid FROM pg_locks WHERE relation = ANY(%s::oid[])) AND pid <> pg_backend_pid()
 """
-_IN_TABLESPACE = re.compile(r"pg_tblspc/(\d{1,10})/")
 
 
 def table_ids(primary: Server, account: Account, tables: Sequence[str]) -> dict[str, int]:
@@ -54,17 +52,12 @@ def discard(primary: Server, account: Account, tables: Sequence[str], *, but: Ma
 
 
 def tablespace_words(primary: Server, account: Account, said: str) -> str:
-    """Which place a file lies in that the server named by the number of its tablespace; "" where it named none."""
-    match = _IN_TABLESPACE.search(said)
-    if match is None:
-        return ""
-    statement = "SELECT spcname, pg_tablespace_location(oid) FROM pg_tablespace WHERE oid = %s"
+    """As of database; "" where nobody answers, too."""
     try:
         with database.session(primary, account) as session:
-            row = session.execute(statement, [int(match[1])]).fetchone()
+            return database.tablespace_words(session, said)
     except NotAnswered:
         return ""
-    return "" if row is None else f"That is the tablespace {row[0]}, in {row[1]} on its host."
 
 
 def _ids(session: Session, tables: Sequence[str]) -> dict[str, int]:
