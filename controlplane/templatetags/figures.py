@@ -114,7 +114,7 @@ def reads_per_s(value: object, reason: str = UNKNOWN) -> str:
 
 @register.filter
 def moment(value: datetime | None, reason: str = UNKNOWN) -> SafeString:
-    """An instant that has passed: "7 min ago" in a browser, its UTC text without one."""
+    """An instant: "7 min ago" or "in 5 min" in a browser, its UTC text without one."""
     if not isinstance(value, datetime):
         return missing(reason)
     return format_html('<relative-time datetime="{}">{}</relative-time>', _machine(value), _instant(value))

@@ -66,7 +66,7 @@ export class LiveStatus extends HTMLElement {
   }
 
   private wordsFor(state: LiveState, ageS: number | null): string {
-    const age = ageS === null ? "" : `, updated ${agoText(ageS)}`;
+    const age = ageS === null ? "" : `, updated ${agoText(Math.max(0, ageS))}`;
     if (state === "stale") return `Stale, last data ${this.latestInstant(ageS)}`;
     const names = { connecting: "Connecting", live: "Live", reconnecting: "Reconnecting", offline: "Offline" } as const;
     return `${names[state]}${age}`;

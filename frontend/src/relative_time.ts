@@ -1,5 +1,5 @@
 /**
- * <relative-time datetime="2026-03-17T14:25:02Z">14:25:02 UTC</relative-time>: "7 min ago", absolute in the title.
+ * <relative-time datetime="2026-03-17T14:25:02Z">14:25:02 UTC</relative-time>: "7 min ago" or "in 5 min", absolute in the title.
  * With the attribute `absolute` the clock time stands behind it: "7 min ago, 14:25:02 UTC".
  */
 import { everySecond } from "./ticker";

@@ -59,14 +59,29 @@ export function axisFigure(value: number, unit: string): string {
   return unit.length <= 2 ? `${plainNumber(value, fractionDigits)}${SPACE}${unit}` : plainNumber(value, fractionDigits);
 }
 
-/** How long ago, in the largest unit that still says something. */
+/** What is a little ahead has just happened: clocks of two machines differ by that. */
+const AHEAD_S = 10;
+
+/** How long ago, or in how long, in the largest unit that still says something. */
 export function agoText(seconds: number): string {
+  if (seconds <= -AHEAD_S) return inText(-seconds);
   const ageS = Math.max(0, Math.round(seconds));
   if (ageS < 60) return `${ageS}${SPACE}s ago`;
   if (ageS < 3600) return `${Math.floor(ageS / 60)}${SPACE}min ago`;
   if (ageS < 86_400) return `${Math.floor(ageS / 3600)}${SPACE}h ago`;
-  const days = Math.floor(ageS / 86_400);
-  return days === 1 ? `1${SPACE}day ago` : `${days}${SPACE}days ago`;
+  return `${daysText(Math.floor(ageS / 86_400))} ago`;
+}
+
+/** Of what is still to come, to the nearest unit. */
+function inText(seconds: number): string {
+  const [leftS, min, h] = [Math.round(seconds), Math.round(seconds / 60), Math.round(seconds / 3600)];
+  if (leftS < 60) return `in ${leftS}${SPACE}s`;
+  if (min < 60) return `in ${min}${SPACE}min`;
+  return h < 24 ? `in ${h}${SPACE}h` : `in ${daysText(Math.round(seconds / 86_400))}`;
+}
+
+function daysText(days: number): string {
+  return `${days}${SPACE}day${days === 1 ? "" : "s"}`;
 }
 
 export function clockUtc(tS: number): string {

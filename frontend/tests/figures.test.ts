@@ -49,7 +49,16 @@ describe("figures", () => {
     [65, "1 min ago"],
     [7300, "2 h ago"],
     [90_000, "1 day ago"],
+    [172_800, "2 days ago"],
     [-5, "0 s ago"],
+    [-10, "in 10 s"],
+    [-59.4, "in 59 s"],
+    [-59.6, "in 1 min"],
+    [-299.7, "in 5 min"],
+    [-3599, "in 1 h"],
+    [-7300, "in 2 h"],
+    [-86_399, "in 1 day"],
+    [-172_800, "in 2 days"],
   ])("%f seconds are %s", (seconds, text) => {
     expect(agoText(seconds).replaceAll("\u00a0", " ")).toBe(text);
   });
