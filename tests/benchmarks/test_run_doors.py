@@ -94,6 +94,7 @@ def test_a_run_is_queued_behind_those_before_it(cluster: Cluster, api_client: Cl
             "parameters.fillfactor",
             "'fillfactor' is no parameter of pgbench-select-only",
         ),
+        ({"workload": "sysbench-read-only", "parameters": {"prepared": 1}}, "parameters.prepared", "false, or null"),
         ({"clint": 4}, "clint", "is no field here"),
     ],
 )

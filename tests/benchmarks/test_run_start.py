@@ -55,6 +55,20 @@ def test_what_is_left_empty_is_as_usual(cluster: Cluster, client_for: Browsers) 
     assert run.parameters.get("reconnect") is False
 
 
+@pytest.mark.parametrize(("chosen", "kept"), [("", None), ("True", True), ("False", False)])
+def test_statements_are_prepared_as_usual_unless_somebody_says(
+    chosen: str, kept: bool | None, cluster: Cluster, client_for: Browsers
+) -> None:
+    operator = client_for("operator")
+
+    answer = operator.post(f"{ORDERS}&workload=sysbench-point-select", filled(parameter_prepared=chosen))
+
+    run = BenchmarkRun.objects.get()
+    assert (answer.status_code, run.parameters["prepared"]) == (303, kept)
+    again = operator.get(f"{NEW}?run={run.pk}").content.decode()
+    assert re.search(rf'<select name="parameter_prepared".*<option value="{chosen}" selected>', again, re.DOTALL)
+
+
 SCRIPTED = f"{ORDERS}&workload=pgbench-scripts"
 SCRIPTS = {
     "parameter_scripts_0_name": "look", "parameter_scripts_0_weight": "3",

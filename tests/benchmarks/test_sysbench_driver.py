@@ -1,10 +1,13 @@
 """What sysbench is asked to do, and what is made of what it prints."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from apps.benchmarks.domain.endpoints import Endpoint, topology
+from apps.benchmarks.domain.environment_words import NOT_PREPARED, UNPREPARED_AS_ASKED
 from apps.benchmarks.domain.printed import UnreadableOutputError
 from apps.benchmarks.domain.run_wish import Wish
 from apps.benchmarks.domain.topologies import Server, Topology
@@ -44,6 +47,28 @@ def test_what_is_not_asked_for_is_not_done(tmp_path: Path) -> None:
     assert not [word for word in first if word.startswith(("--rate", "--skip-trx", "--report", "--histogram"))]
     [slow, _] = words_of(wished(throttle_per_s=1), tmp_path)
     assert "--rate=1" in slow  # 2 / 3 of 1 would be no throttle
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "mode", "said"),
+    [
+        ("pooler", None, "disable", [NOT_PREPARED]),
+        ("pooler", True, "auto", []),  # a PgBouncer from 1.21 on, or one that pools sessions, can do that
+        ("pooler", False, "disable", [UNPREPARED_AS_ASKED]),
+        ("other", None, "auto", []),
+        ("other", False, "disable", [UNPREPARED_AS_ASKED]),
+    ],
+)
+def test_behind_a_pooler_statements_are_prepared_only_if_asked_for(
+    kind: str, asked: bool | None, mode: str, said: list[str], tmp_path: Path
+) -> None:
+    reached = topology(Endpoint("bouncer-1", "10.0.0.5", 6432, kind, takes_writes=True))
+    wish = replace(wished(prepared=asked), topology=reached)
+
+    [words] = words_of(wish, tmp_path)
+
+    assert f"--db-ps-mode={mode}" in words
+    assert Sysbench().notes(wish)[1:] == said
 
 
 def test_tables_are_dropped_before_they_are_made() -> None:
@@ -93,3 +118,13 @@ def test_why_it_failed_is_told() -> None:
     said = Sysbench().failure("sysbench 1.0.20\n\nFATAL: Cannot find benchmark 'oltp'\n", 1)
     assert said == "sysbench ended with status 1. It printed: FATAL: Cannot find benchmark 'oltp'"
     assert Sysbench().failure("", -9).endswith("It printed: nothing")
+
+
+def test_prepared_statements_that_a_pooler_lost_are_told_with_what_mends_it() -> None:
+    printed = (CAPTURED.with_name("pgbouncer-1.18") / "sysbench_prepared.txt").read_text()
+
+    said = Sysbench().failure(printed, 1)
+
+    assert said.startswith("The target hands the sessions of clients from one server connection to another")
+    assert "leave prepared as usual and register the target as an endpoint of kind pooler" in said
+    assert "protocol" not in said  # that is a parameter of pgbench

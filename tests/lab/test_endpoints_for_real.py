@@ -131,6 +131,31 @@ def test_messaging_through_a_pooler_prepares_nothing_and_loses_no_message(
     assert not [note for note in hidden.environment.get("notes", ()) if "not prepared" in note]
 
 
+def test_sysbench_through_a_pooler_prepares_nothing_unless_asked_for(
+    loadable: Lab, bouncer: Bouncer, serving: Callable[..., contextlib.AbstractContextManager[None]]
+) -> None:
+    registered(bouncer.port)
+    operator = script("operator")
+    small = {"tables": 1, "table_size": 1000}
+    wish = {
+        "topology": "endpoint:bouncer-1", "workload": "sysbench-point-select", "clients": 4, "duration_s": 1,
+        "parameters": small,
+    }  # fmt: skip
+
+    with serving(default_pool_size=2, **as_before_1_21()):
+        run = carried_out(asked(operator, **wish))
+        for_all = carried_out(asked(operator, **{**wish, "parameters": {**small, "prepared": True}}))
+        BenchmarkEndpoint.objects.update(kind="other")
+        hidden = carried_out(asked(operator, **wish))
+
+    assert (run.state, run.error, run.result["failed"]) == ("done", "", 0)
+    assert "statements are not prepared, since a pooler shares its server connections" in run.environment["notes"]
+    # Of four sessions on two connections some find gone what they prepared.
+    for lost in (for_all, hidden):
+        assert (lost.state, lost.tps) == ("failed", None)
+        assert "leave prepared as usual and register the target as an endpoint of kind pooler" in lost.error
+
+
 def test_what_a_pgbouncer_does_to_statements_and_sessions_is_told(
     loadable: Lab, bouncer: Bouncer, serving: Callable[..., contextlib.AbstractContextManager[None]]
 ) -> None:

@@ -12,6 +12,7 @@ from apps.benchmarks.domain.run_findings import RunFinding
 Environment = Mapping[str, Any]
 # A note of runs whose load would prepare its statements elsewhere.
 NOT_PREPARED = "statements are not prepared, since a pooler shares its server connections"
+UNPREPARED_AS_ASKED = "statements are not prepared, as was asked for"
 
 
 @dataclass(frozen=True)
@@ -83,10 +84,15 @@ def goes_past_pgpools(environment: Environment) -> bool:
 
 
 def of_preparing(environments: Sequence[Environment]) -> list[RunFinding]:
-    """Of runs side by side: that of one workload some prepared their statements, and others could not."""
+    """Of runs side by side: that of one workload some prepared their statements, and others could not.
+
+    Those that were asked not to are neither.
+    """
     bare = [each for each in environments if NOT_PREPARED in each.get("notes", ())]
     workloads = {each.get("workload") for each in bare}
-    whole = sum(each.get("workload") in workloads for each in environments)
+    whole = sum(
+        each.get("workload") in workloads and UNPREPARED_AS_ASKED not in each.get("notes", ()) for each in environments
+    )
     if not bare or len(bare) == whole:
         return []
     sentence = (

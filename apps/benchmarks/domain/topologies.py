@@ -89,6 +89,11 @@ class Topology:
         return next((server for server in self.servers if server.is_endpoint), None)
 
     @property
+    def keeps_statements(self) -> bool:
+        """Whether every session finds again what it prepared, wherever it was opened."""
+        return all(server.keeps_statements for server in self.servers)
+
+    @property
     def session_options(self) -> str:
         """What its sessions begin with, as PGOPTIONS tells libpq."""
         return f"-c synchronous_commit={self.commit_level}" if self.commit_level else ""

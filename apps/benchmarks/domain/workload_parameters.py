@@ -19,7 +19,7 @@ class ParameterRefused(ValueError):
 class ParameterDescribed(TypedDict):
     """kind: whole_number, yes_no, choice or scripts. least, most: of numbers, or of how many scripts there may be.
 
-    choices: of a choice. default: null where there is none.
+    choices: of a choice. default: null where there is none; such a value may be left out, or be null.
     """
 
     name: str
@@ -75,13 +75,19 @@ class WholeNumber:
 
 @dataclass(frozen=True)
 class YesNo:
+    """default None: it may be left out, or be null, and what is usual then depends on more than the workload."""
+
     name: str
     label: str
-    default: bool = False
+    default: bool | None = False
 
-    def read(self, value: object) -> bool:
+    def read(self, value: object) -> bool | None:
+        if value is None and self.default is None:
+            return None
         if not isinstance(value, bool):
-            raise ParameterRefused(self.name, value, "must be true or false")
+            raise ParameterRefused(
+                self.name, value, "must be true or false" + (", or null" if self.default is None else "")
+            )
         return value
 
     def described(self) -> ParameterDescribed:

@@ -32,7 +32,9 @@ TABLES = WholeNumber("tables", "Tables, named sbtest1, sbtest2, …", least=1, m
 TABLE_SIZE = WholeNumber(
     "table_size", "Rows of each table: 100,000 are about 25 MB", least=100, most=100_000_000, default=100_000
 )
-PREPARED = YesNo("prepared", "Each session prepares its statements once (--db-ps-mode)", default=True)
+PREPARED = YesNo(
+    "prepared", "Sessions prepare statements (--db-ps-mode); as usual: yes, but not behind a pooler", default=None
+)
 SKIP_TRX = YesNo("skip_trx", "Each statement alone, without BEGIN and COMMIT (--skip-trx)")
 
 

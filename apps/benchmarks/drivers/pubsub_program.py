@@ -31,7 +31,7 @@ class PubSub(OwnProgram):
     def load(
         self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
     ) -> list[Command]:
-        """Named after its only server, or after the topology."""
+        """Named after its only server, or the topology. One program serves all, and prepares for all or none."""
         servers = wish.topology.servers
         order = Order(
             wish.workload.mode, wish.clients, duration_s, dict(wish.parameters), (wish.clients,),
@@ -41,15 +41,10 @@ class PubSub(OwnProgram):
         command = self._command(program, "load", order, name, servers[0], account)
         places = [word for one in servers for word in ("--server", one.place)]
         processes = max(1, min(wish.threads, os.cpu_count() or 1))
-        more = [f"--processes={processes}", *([] if _are_prepared(wish) else ["--unprepared"])]
+        more = [f"--processes={processes}", *([] if wish.topology.keeps_statements else ["--unprepared"])]
         return [replace(command, words=[*command.words, *places, *more])]
 
     def notes(self, wish: Wish) -> list[str]:
         until = "a reader had it" if wish.parameters["groups"] else "it was committed"
         counted = f"tps counts published messages, whatever the batch; latency is from when one was due until {until}"
-        return [counted] if _are_prepared(wish) else [counted, NOT_PREPARED]
-
-
-def _are_prepared(wish: Wish) -> bool:
-    """One program serves all servers."""
-    return all(server.keeps_statements for server in wish.topology.servers)
+        return [counted] if wish.topology.keeps_statements else [counted, NOT_PREPARED]

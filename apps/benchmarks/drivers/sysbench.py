@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from apps.benchmarks.domain import topologies
+from apps.benchmarks.domain.environment_words import NOT_PREPARED, UNPREPARED_AS_ASKED
 from apps.benchmarks.domain.latency_histogram import LatencyHistogram
 from apps.benchmarks.domain.load_report import LoadReport, LoadSecond
-from apps.benchmarks.domain.pgbench_failure import OF_THE_SERVER, parse_failure
+from apps.benchmarks.domain.pgbench_failure import OF_THE_SERVER, Cause, parse_failure
 from apps.benchmarks.domain.printed import UnreadableOutputError
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_result import Part
@@ -22,6 +23,11 @@ from apps.benchmarks.drivers.driver import Account, ProgramMissing, Standing, en
 from apps.benchmarks.drivers.processes import Command
 
 LONGEST_SAID = 300
+_MEND_SHARED = (
+    f"Let nothing be prepared: leave {PREPARED.name} as usual and register the target as an endpoint of kind pooler, "
+    "or switch it off. Or let the target keep sessions together (PgBouncer: pool_mode = session; from 1.21 on also "
+    "max_prepared_statements)."
+)
 
 
 class Sysbench:
@@ -66,7 +72,7 @@ class Sysbench:
         ):
             words = [program, wish.workload.mode, *_place(server, account), *_tables(wish)]
             words += [f"--threads={clients}", f"--time={duration_s}"]
-            words.append(f"--db-ps-mode={'auto' if wish.parameters[PREPARED.name] else 'disable'}")
+            words.append(f"--db-ps-mode={'auto' if _prepares(wish) else 'disable'}")
             words += ["--skip-trx=on"] if wish.parameters.get(SKIP_TRX.name) else []
             if wish.throttle_per_s:  # a whole number, and 0 would be none
                 words.append(f"--rate={max(1, round(wish.throttle_per_s * clients / wish.clients))}")
@@ -99,6 +105,8 @@ class Sysbench:
 
     def failure(self, output: str, exit_code: int) -> str:
         failure = parse_failure(output, exit_status=exit_code)
+        if failure.cause == Cause.PREPARED:
+            return f"{failure.reason} {_MEND_SHARED}"
         if failure.cause in OF_THE_SERVER:
             return f"{failure.reason} {failure.fix}"
         printed = [line.strip() for line in output.splitlines() if line.strip()]
@@ -114,7 +122,15 @@ class Sysbench:
         found = ["percentiles are of sysbench's histogram, whose buckets are up to 2 % wide"]
         if wish.throttle_per_s:
             found.append("latencies count from when the throttle would have begun a transaction, its wait included")
+        if not _prepares(wish):
+            found.append(NOT_PREPARED if wish.parameters[PREPARED.name] is None else UNPREPARED_AS_ASKED)
         return found
+
+
+def _prepares(wish: Wish) -> bool:
+    """As was asked for; where nothing was, wherever that lasts."""
+    asked: bool | None = wish.parameters[PREPARED.name]
+    return wish.topology.keeps_statements if asked is None else asked
 
 
 def _histogram(found: SysbenchResult) -> LatencyHistogram:

@@ -13,6 +13,9 @@ from apps.benchmarks.forms.scripts import ScriptsField
 
 PREFIX = "parameter_"
 _NUMBER = {"class": "in", "autocomplete": "off"}
+# As Python spells what a run keeps.
+_YES = str(True)
+_YES_NO = (("", "as usual"), (_YES, "yes"), (str(False), "no"))
 
 
 def fields_of(workload: Workload) -> dict[str, forms.Field]:
@@ -48,6 +51,11 @@ def place_words(path: str) -> str:
 
 def _field(described: ParameterDescribed) -> forms.Field:
     label = described["label"]
+    if described["kind"] == "yes_no" and described["default"] is None:
+        return forms.TypedChoiceField(
+            label=label, required=False, choices=_YES_NO, coerce=_YES.__eq__, empty_value=None,
+            widget=forms.Select({"class": "in"}),
+        )  # fmt: skip
     if described["kind"] == "yes_no":
         return forms.BooleanField(label=label, required=False)
     if described["kind"] == "whole_number":

@@ -3,7 +3,7 @@
 from typing import Any
 
 from apps.benchmarks.domain import environment_words
-from apps.benchmarks.domain.environment_words import NOT_PREPARED, Machine, Reads, of_preparing
+from apps.benchmarks.domain.environment_words import NOT_PREPARED, UNPREPARED_AS_ASKED, Machine, Reads, of_preparing
 
 STORED: dict[str, Any] = {
     "client": {
@@ -72,4 +72,7 @@ def test_runs_of_one_workload_that_could_not_prepare_beside_others_that_did_are_
 
     assert (found["check"], found["ok"]) == ("preparing_differs", False)
     assert found["sentence"].startswith("Of 3 runs 2 did not prepare their statements, since a pooler")
+    asked = {"workload": "pubsub", "notes": [UNPREPARED_AS_ASKED]}
+    assert of_preparing([prepared, bare, bare, asked]) == [found]
+    assert of_preparing([bare, asked]) == []
     assert of_preparing([bare, bare, other]) == of_preparing([prepared, other]) == of_preparing([]) == []
