@@ -1,6 +1,7 @@
 """What drivers ask the worker to start, and what they make of what it printed."""
 
 import json
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,6 +20,7 @@ from apps.benchmarks.drivers import known
 from apps.benchmarks.drivers.driver import Account
 from apps.benchmarks.drivers.own_program import LATENCIES, Order, OwnProgram
 from apps.benchmarks.drivers.pgbench import Pgbench
+from apps.benchmarks.drivers.pubsub.__main__ import main as messaging
 
 CAPTURED = Path(__file__).parents[1] / "captured" / "pgbench-15"
 ACCOUNT = Account("app", "load me gently", "shop", "disable")
@@ -232,6 +234,22 @@ def test_messaging_goes_to_an_address_of_ipv6(tmp_path: Path) -> None:
     said = driver.failure(ended.stdout, ended.returncode)
     assert said.startswith("[::1]:1: connection failed")
     assert '"::1", port 1 failed' in said
+
+
+def test_what_a_server_refuses_messaging_comes_with_what_mends_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as taken:  # and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("PGHOST", "127.0.0.1")
+        monkeypatch.setenv("PGPORT", str(taken.getsockname()[1]))
+
+        status = messaging(["prepare"])
+
+    said = known.driver_of(WORKLOADS["pubsub"]).failure(capsys.readouterr().out, status)
+    assert status == 1
+    assert "onnection refused" in said
+    assert said.endswith("Check host and port of the target, and that the server runs and listens there.")
 
 
 def test_what_a_program_of_lifeguard_left_is_read(tmp_path: Path) -> None:

@@ -128,3 +128,15 @@ def test_prepared_statements_that_a_pooler_lost_are_told_with_what_mends_it() ->
     assert said.startswith("The target hands the sessions of clients from one server connection to another")
     assert "leave prepared as usual and register the target as an endpoint of kind pooler" in said
     assert "protocol" not in said  # that is a parameter of pgbench
+
+
+def test_a_crash_over_a_session_that_was_ended_is_told_with_what_ends_sessions() -> None:
+    printed = (CAPTURED.with_name("pgbouncer-1.18") / "statement_sysbench.txt").read_text()
+
+    said = Sysbench().failure(printed, -11)
+
+    assert said.startswith(
+        "sysbench crashed (SIGSEGV), as its version 1.0 does where a server ends one of its sessions."
+    )
+    assert "set pool_mode = transaction or session there" in said
+    assert "crashed" not in Sysbench().failure(printed, -9)

@@ -191,6 +191,24 @@ def test_what_a_pgbouncer_does_to_statements_and_sessions_is_told(
     assert "max_client_conn" in too_many.error
 
 
+def test_a_pooler_that_allows_no_transactions_is_told_with_what_mends_it(
+    loadable: Lab, bouncer: Bouncer, serving: Callable[..., contextlib.AbstractContextManager[None]]
+) -> None:
+    registered(bouncer.port)
+    operator, through = script("operator"), {"topology": "endpoint:bouncer-1", "duration_s": 1}
+
+    with serving(pool_mode="statement"):
+        several = carried_out(asked(operator, **through, workload="pgbench-tpcb-like"))
+        messages = carried_out(asked(operator, **through, workload="pubsub", clients=6, parameters=MESSAGING))
+        single = carried_out(asked(operator, **through))
+
+    for refused in (several, messages):
+        assert (refused.state, refused.tps) == ("failed", None)
+        assert "hands a server connection on after each statement, and refuses transactions of several" in refused.error
+        assert "Set pool_mode = transaction or session there" in refused.error
+    assert (single.state, single.error) == ("done", "")
+
+
 @pytest.fixture
 def other_server(loadable: Lab) -> Iterator[tuple[Backend, dict[str, str]]]:
     """A database of a server that is none of the cluster's, and who may sign in there."""

@@ -23,6 +23,7 @@ class Cause(StrEnum):
     FILE = "file"
     NOT_PREPARED = "not_prepared"
     PREPARED = "prepared"
+    STATEMENT_POOLING = "statement_pooling"
     RELATION = "relation"
     DATABASE = "database"
     CREDENTIALS = "credentials"
@@ -49,7 +50,7 @@ OF_THE_SERVER = frozenset(
     {
         Cause.DATABASE, Cause.CREDENTIALS, Cause.PRIVILEGE, Cause.TOO_MANY_CLIENTS, Cause.NOT_ACCEPTING, Cause.REFUSED,
         Cause.NAME, Cause.UNREACHABLE, Cause.READ_ONLY, Cause.RECOVERY_CONFLICT, Cause.DISK_FULL, Cause.TIMEOUT,
-        Cause.CLOSED, Cause.PREPARED,
+        Cause.CLOSED, Cause.PREPARED, Cause.STATEMENT_POOLING,
     }
 )  # fmt: skip
 
@@ -146,6 +147,13 @@ _SIGNS = (
     _sign(
         r"relation \"(?P<name>pgbench_\w+)\" does not exist|Perhaps you need to do initialization|no pgbench_\w+ table",
         Cause.NOT_PREPARED, "The tables of pgbench are not in this database.", _PREPARE,
+    ),
+    _sign(
+        r"transaction blocks not allowed in statement pooling mode",
+        Cause.STATEMENT_POOLING,
+        "The pooler hands a server connection on after each statement, and refuses transactions of several "
+        "(PgBouncer: pool_mode = statement).",
+        "Set pool_mode = transaction or session there, or choose a load whose transactions are one statement each.",
     ),
     _sign(
         r"prepared statement \".*\" (?:does not exist|requires \d)",

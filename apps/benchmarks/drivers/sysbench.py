@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,6 +28,12 @@ _MEND_SHARED = (
     f"Let nothing be prepared: leave {PREPARED.name} as usual and register the target as an endpoint of kind pooler, "
     "or switch it off. Or let the target keep sessions together (PgBouncer: pool_mode = session; from 1.21 on also "
     "max_prepared_statements)."
+)
+# Version 1.0 crashes over an error that comes with the end of its session, and prints nothing of it.
+_CRASHED = "sysbench crashed (SIGSEGV), as its version 1.0 does where a server ends one of its sessions."
+_MEND_CRASH = (
+    "Look into the log of the server. A PgBouncer with pool_mode = statement ends each session that begins "
+    "a transaction of several statements: set pool_mode = transaction or session there, or take sysbench-point-select."
 )
 
 
@@ -107,6 +114,8 @@ class Sysbench:
         failure = parse_failure(output, exit_status=exit_code)
         if failure.cause == Cause.PREPARED:
             return f"{failure.reason} {_MEND_SHARED}"
+        if exit_code == -signal.SIGSEGV and failure.cause == Cause.SIGNAL:
+            return f"{_CRASHED} {_MEND_CRASH}"
         if failure.cause in OF_THE_SERVER:
             return f"{failure.reason} {failure.fix}"
         printed = [line.strip() for line in output.splitlines() if line.strip()]

@@ -46,6 +46,8 @@ def test_captured_failures_have_a_cause_and_a_fix(name: str, cause: Cause, parti
         ("prepared_select.err", Cause.PREPARED, "max_prepared_statements"),
         ("prepared_tpcb.err", Cause.PREPARED, "pool_mode = session"),
         ("prepared_again.err", Cause.PREPARED, "simple or extended"),
+        ("statement_tpcb.err", Cause.STATEMENT_POOLING, "pool_mode = transaction or session"),
+        ("statement_prepared.err", Cause.STATEMENT_POOLING, "pool_mode = transaction or session"),
         ("options.err", Cause.OPTIONS, "ignore_startup_parameters"),
         ("max_client_conn.err", Cause.TOO_MANY_CLIENTS, "max_client_conn"),
         ("no_database.err", Cause.DATABASE, "[databases]"),

@@ -21,6 +21,7 @@ import psycopg
 
 from apps.benchmarks.domain import own_program, pubsub_plan, topologies
 from apps.benchmarks.domain.load_report import LoadSecond
+from apps.benchmarks.domain.pgbench_failure import OF_THE_SERVER, Cause, parse_failure
 from apps.benchmarks.domain.pubsub_plan import PARAMETERS, Plan
 from apps.benchmarks.domain.workload_parameters import ParameterRefused, YesNo
 from apps.benchmarks.drivers.own_program import LATENCIES, Order
@@ -45,9 +46,9 @@ def main(words: Sequence[str] | None = None) -> int:
     except ParameterRefused as error:
         return _failed(str(error), "Choose another value.")
     except (StatementFailed, NotPrepared, NotReady) as error:
-        return _failed(str(error), "")
+        return _failed_there(str(error))
     except psycopg.Error as error:
-        return _failed(" ".join(str(error).split()) or type(error).__name__, "")
+        return _failed_there(" ".join(str(error).split()) or type(error).__name__)
 
 
 def _work() -> None:
@@ -116,6 +117,14 @@ def _address(place: str) -> tuple[str, int]:
 def _failed(reason: str, fix: str) -> int:
     _print(own_program.line("failure", {"reason": reason, "fix": fix}))
     return 1
+
+
+def _failed_there(said: str) -> int:
+    """What a server or libpq said stays; of shared statements it is said already what mends them."""
+    known = parse_failure(said)
+    if known.cause not in OF_THE_SERVER - {Cause.PREPARED}:
+        return _failed(said, "")
+    return _failed(said if said.endswith((".", "?")) else f"{said}.", f"{known.reason} {known.fix}")
 
 
 def _tell(second: LoadSecond) -> None:
