@@ -7,7 +7,7 @@ import pytest
 from rest_framework.test import APIClient
 
 from apps.benchmarks.control import run_engine, run_replication
-from apps.benchmarks.control.run_course import Course
+from apps.benchmarks.control.cluster_course import ClusterCourse
 from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.models import Cluster
 from deploy.lab import Lab, synchronous
@@ -80,12 +80,12 @@ def test_where_commits_would_wait_for_ever_a_run_says_so(
     with synchronous.waits_for(backends, "nobody"):
         carried_out(refused)
 
-    def lose_standbys(*cluster: Cluster, **told: float) -> Course:
+    def lose_standbys(*cluster: Cluster, **told: float) -> ClusterCourse:
         """Just before the load begins."""
         synchronous.set_names(backends, "nobody")
-        return Course(*cluster, **told)
+        return ClusterCourse(*cluster, **told)
 
-    monkeypatch.setattr(run_engine, "Course", lose_standbys)
+    monkeypatch.setattr(run_engine, "ClusterCourse", lose_standbys)
     carried_out(hanging)
     wait_until(lambda: waiting_commits(replicated) == 0, "no commit of the load waits any more")
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from apps.benchmarks.control import run_endpoint, run_environment, run_folder, run_replication, run_rows
-from apps.benchmarks.control.run_course import Course
+from apps.benchmarks.control.cluster_course import ClusterCourse
 from apps.benchmarks.control.run_rows import LeaseLost
 from apps.benchmarks.domain import replication_words, run_findings, run_result, run_wish
 from apps.benchmarks.domain.failed_share import FailedShare
@@ -81,7 +81,7 @@ class _Attempt:
         self._seconds = Seconds(processes=0)
         self._failed_share = FailedShare()
         self._given_up: list[RunFinding] = []
-        self._course: Course | None = None
+        self._course: ClusterCourse | None = None
         self._measures_since = 0.0
         self._has_loaded = False
         self._unseen: list[str] = []
@@ -195,7 +195,7 @@ class _Attempt:
         for number in range(len(commands)):
             (self._folder / str(number)).mkdir()
         self._phase("measures", state=State.RUNNING, measured_at=self._clock())
-        self._course = Course(self.run.cluster, duration_s=self.run.duration_s)
+        self._course = ClusterCourse(self.run.cluster, duration_s=self.run.duration_s)
         self._measures_since = time.monotonic()
         processes = self._run(commands, within_s=self.run.duration_s + GRACE_S, may_be_partial=True)
         self._given_up = [

@@ -25,7 +25,7 @@ class Look:
     written: tuple[float, int] | None = None
 
 
-class CoursePoint(TypedDict):
+class ClusterPoint(TypedDict):
     """The time since the point before. None: nothing to tell, or a counter began anew.
 
     read_shares: node_id -> share of the reads of all pgpools. cache_hit_share: of the query cache of all pgpools.
@@ -39,7 +39,7 @@ class CoursePoint(TypedDict):
     wal_bytes_per_s: float | None
 
 
-def point(before: Look | None, now: Look) -> CoursePoint:
+def point(before: Look | None, now: Look) -> ClusterPoint:
     """before: None for the first look, which tells only what holds at its moment."""
     return {
         "at_s": round(now.at_s, 1),

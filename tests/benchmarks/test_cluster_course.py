@@ -1,10 +1,10 @@
-"""The course of a run, from rows that polling writes meanwhile."""
+"""What the cluster did beside a run, from rows that polling writes meanwhile."""
 
 from datetime import timedelta
 
 import pytest
 
-from apps.benchmarks.control.run_course import Course
+from apps.benchmarks.control.cluster_course import ClusterCourse
 from apps.clusters.models import Backend, BackendLatest, Cluster, InstanceLatest, NodeLatest, PgpoolInstance
 from tests.benchmarks.scene import NOW
 
@@ -36,7 +36,7 @@ def polled(cluster: Cluster, seconds: int, *, reads: tuple[int, int], written: i
 
 def test_each_poll_during_the_load_is_a_point(cluster: Cluster) -> None:
     polled(cluster, 0, reads=(1000, 1000), written=10_000)
-    course = Course(cluster, duration_s=60)
+    course = ClusterCourse(cluster, duration_s=60)
 
     course.look(at_s=1)  # nothing was polled since
     polled(cluster, 5, reads=(1100, 1100), written=20_000)
@@ -55,7 +55,7 @@ def test_each_poll_during_the_load_is_a_point(cluster: Cluster) -> None:
 
 def test_of_a_long_run_points_are_far_apart(cluster: Cluster) -> None:
     polled(cluster, 0, reads=(0, 0), written=0)
-    course = Course(cluster, duration_s=10_000)  # a point each 10 s
+    course = ClusterCourse(cluster, duration_s=10_000)  # a point each 10 s
 
     for second in range(1, 31):
         polled(cluster, second, reads=(second, second), written=second)
@@ -66,7 +66,7 @@ def test_of_a_long_run_points_are_far_apart(cluster: Cluster) -> None:
 
 def test_nothing_is_told_of_what_nobody_polls(cluster: Cluster) -> None:
     InstanceLatest.objects.all().delete()
-    course = Course(cluster, duration_s=60)
+    course = ClusterCourse(cluster, duration_s=60)
 
     course.look(at_s=1)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.benchmarks.domain.run_course import MOST_POINTS, Look, gap_s, point
+from apps.benchmarks.domain.cluster_course import MOST_POINTS, Look, gap_s, point
 
 BEFORE = Look(
     5.0,

@@ -6,21 +6,21 @@ from datetime import datetime
 
 from django.db.models import Max
 
-from apps.benchmarks.domain import run_course
-from apps.benchmarks.domain.run_course import CoursePoint, Look
+from apps.benchmarks.domain import cluster_course
+from apps.benchmarks.domain.cluster_course import ClusterPoint, Look
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest, NodeLatest
 
 
-class Course:
+class ClusterCourse:
     """Of one measurement. It asks nobody but Lifeguard's own database, and little of that while nothing is new."""
 
     def __init__(self, cluster: Cluster, *, duration_s: float) -> None:
         self._cluster = cluster
-        self._gap_s = run_course.gap_s(duration_s)
+        self._gap_s = cluster_course.gap_s(duration_s)
         # What was polled before the load says nothing of it.
         self._polled_at = self._latest_poll()
         self._latest: Look | None = None
-        self.points: list[CoursePoint] = []
+        self.points: list[ClusterPoint] = []
 
     def look(self, *, at_s: float) -> None:
         """Once a second. at_s: since the measurement began."""
@@ -30,7 +30,7 @@ class Course:
         if polled_at is None or polled_at == self._polled_at:
             return
         now = look_at(self._cluster, at_s=at_s)
-        self.points.append(run_course.point(self._latest, now))
+        self.points.append(cluster_course.point(self._latest, now))
         self._polled_at, self._latest = polled_at, now
 
     def _latest_poll(self) -> datetime | None:
