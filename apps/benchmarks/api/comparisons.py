@@ -66,7 +66,11 @@ class ComparisonInput(StrictSerializer):
         required=False, default=6, help_text="blocks that count; one more is measured first and set apart"
     )
     over = serializers.CharField(
-        required=False, allow_blank=True, default="", help_text="of a sweep: clients, pgpools, parameters.NAME, or x"
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="of a sweep: clients, pgpools, parameters.NAME, weight.BACKEND (its share of the weights "
+        "at the pgpools on the way, in percent), or x",
     )
     margin_percent = NumberField(
         required=False, default=5.0, help_text="the smallest difference that matters, 0.01–100"
@@ -180,12 +184,12 @@ def _merged(common: dict[str, Any], arm: dict[str, Any]) -> dict[str, Any]:
 
 
 def _picked(caller: Caller, given: dict[str, Any], named: set[str]) -> BenchmarkComparison:
-    for name in ("cluster", "arms", "common", "repetitions", "over"):
+    for name in ("cluster", "arms", "common", "repetitions"):
         if name in named:
             raise ValidationError({name: ["stands beside `runs`, which are measured already; give one of them"]})
     return comparisons.of_runs(
         caller=caller, run_ids=given["runs"], baseline=given["baseline"], name=given["name"],
-        margin_percent=given["margin_percent"], now=timezone.now(),
+        over=given["over"], margin_percent=given["margin_percent"], now=timezone.now(),
     )  # fmt: skip
 
 

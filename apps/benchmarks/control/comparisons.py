@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,8 +15,8 @@ from apps.accounts.roles import Role
 from apps.benchmarks.control import comparison_rows, runs
 from apps.benchmarks.control.comparison_rows import Plan, State, is_measured
 from apps.benchmarks.control.runs import RunRefused
-from apps.benchmarks.domain import address_words, comparison_plan, replication_words, run_wish
-from apps.benchmarks.domain.comparison_plan import PlanRefused
+from apps.benchmarks.domain import address_words, comparison_plan, replication_words, run_wish, weight_words
+from apps.benchmarks.domain.comparison_plan import OnAxis, PlanRefused
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.models import BenchmarkComparison, BenchmarkRun, ComparisonRun
 from apps.benchmarks.queries import targets
@@ -76,7 +76,11 @@ def planned(
     offered, limits = targets.offered(cluster), targets.limits_of(cluster, access)
     wishes = [_wish(position, arm, offered=offered, limits=limits) for position, arm in enumerate(arms)]
     _refuse_the_same(arms, wishes)
-    xs = [comparison_plan.place(over, position, arm, wishes[position]) for position, arm in enumerate(arms)]
+    of_weights = _weights_of(cluster, over)
+    xs = [
+        comparison_plan.place(over, position, _on_axis(arm, wishes[position], of_weights))
+        for position, arm in enumerate(arms)
+    ]
     comparison_plan.refuse_twice(over, xs)
     if BenchmarkRun.objects.filter(cluster=cluster, state=BenchmarkRun.State.QUEUED).count() >= MOST_QUEUED:
         raise RunRefused(f"{MOST_QUEUED} runs of {cluster.name} are queued already. Wait for some, or stop them.")
@@ -101,11 +105,13 @@ def of_runs(
     now: datetime,
     baseline: int = 0,
     name: str = "",
+    over: str = "",
     margin_percent: float = 5.0,
 ) -> BenchmarkComparison:
     """One of runs that are there: those that were asked to be the same make one arm. Raises PlanRefused.
 
-    Unless they were replicated differently, or measured at different addresses: those are conditions like any other.
+    Unless they were replicated differently, measured at different addresses, or under different weights: those are
+    conditions like any other. over: as of request; x is named by no run.
     """
     caller.require(Role.OPERATOR)
     picked = _picked(caller, run_ids)
@@ -123,11 +129,16 @@ def of_runs(
     labels = comparison_plan.labelled(list({repr(one): one for one in told}.values()))
     comparison_plan.refuse_margin(margin_percent)
     _refuse_unknown_baseline(baseline, len(arms))
+    node_id = _node_of(picked[0].cluster, over)
+    places = [_measured_at(group[0], node_id) for group in groups.values()]
+    xs = [comparison_plan.place(over, position, each) for position, each in enumerate(places)]
+    comparison_plan.refuse_twice(over, xs)
     with transaction.atomic():
         comparison = BenchmarkComparison.objects.create(
             cluster=picked[0].cluster,
             name=name.strip() or f"Runs picked: {', '.join(labels)}"[:200],
-            arms=[{**arm, "label": label, "x": None} for arm, label in zip(arms, labels, strict=True)],
+            arms=[{**arm, "label": label, "x": x} for arm, label, x in zip(arms, labels, xs, strict=True)],
+            over=over,
             baseline=baseline,
             repetitions=0,
             margin_percent=margin_percent,
@@ -171,6 +182,39 @@ def _wish(position: int, arm: Mapping[str, Any], **held_against: Any) -> Wish:
         return run_wish.wish(**asked, **held_against)
     except WishRefused as error:
         raise WishRefused(f"arms.{position}.{error.field}", error.value, error.expected) from error
+
+
+def _node_of(cluster: Cluster, over: str) -> int | None:
+    """Of the backend whose weight is swept; None where none is. Raises PlanRefused for one that is not there."""
+    kind, _, name = over.partition(".")
+    if kind != comparison_plan.WEIGHT:
+        return None
+    nodes = {backend.shown_name: backend.node_id for backend in cluster.backends.order_by("node_id")}
+    if name not in nodes:
+        raise PlanRefused("over", over, f"names no backend of {cluster.name}; it is weight. and {', '.join(nodes)}")
+    return nodes[name]
+
+
+def _on_axis(arm: Mapping[str, Any], wanted: Wish, percent_at: Callable[[Wish], float | None]) -> OnAxis:
+    pgpools = sum(server.is_pgpool for server in wanted.topology.servers)
+    return OnAxis(wanted.clients, pgpools, wanted.parameters, x=arm.get("x"), weight_percent=percent_at(wanted))
+
+
+def _weights_of(cluster: Cluster, over: str) -> Callable[[Wish], float | None]:
+    """The swept backend's share of the weights at the pgpools of a wish, as they run now."""
+    if (node_id := _node_of(cluster, over)) is None:
+        return lambda wanted: None
+    shown = dict(cluster.instances.values_list("name", "shown_weights"))
+    return lambda wanted: weight_words.percent(
+        [shown[server.name] for server in wanted.topology.servers if server.is_pgpool and server.name in shown], node_id
+    )
+
+
+def _measured_at(run: BenchmarkRun, node_id: int | None) -> OnAxis:
+    weights = weight_words.of_run(run.environment)
+    pgpools = len(run.environment.get("topology", {}).get("servers") or ()) if weights else 0
+    percent = None if node_id is None else weight_words.percent(weights.values(), node_id)
+    return OnAxis(run.clients, pgpools, run.parameters, weight_percent=percent)
 
 
 def _refuse_the_same(arms: Sequence[Mapping[str, Any]], wishes: Sequence[Wish]) -> None:
@@ -220,10 +264,11 @@ def _asked(run: BenchmarkRun) -> dict[str, Any]:
 
 def _told(picked: Sequence[BenchmarkRun]) -> list[dict[str, Any]]:
     """What each was asked to be, and what it was measured under."""
-    addresses = address_words.conditions([(run.topology, run.environment) for run in picked])
+    pairs = [(run.topology, run.environment) for run in picked]
+    addresses, weights = address_words.conditions(pairs), weight_words.conditions(pairs)
     return [
-        {**_asked(run), "address": address, **replication_words.condition(run.environment, run.topology)}
-        for run, address in zip(picked, addresses, strict=True)
+        {**_asked(run), "address": at, "weights": by, **replication_words.condition(run.environment, run.topology)}
+        for run, at, by in zip(picked, addresses, weights, strict=True)
     ]
 
 

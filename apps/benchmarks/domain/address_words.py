@@ -19,19 +19,8 @@ def of_run(environment: Mapping[str, Any]) -> str:
 
 
 def conditions(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str | None]:
-    """What sets runs apart that were asked to be the same: where each was measured.
-
-    runs: topology and environment of each. None of a topology whose runs were all measured at one address, as far as
-    they tell.
-    """
-    found: dict[str, set[str]] = {}
-    for topology, environment in runs:
-        if address := of_run(environment):
-            found.setdefault(topology, set()).add(address)
-    return [
-        (of_run(environment) or NOT_KNOWN) if len(found.get(topology, ())) > 1 else None
-        for topology, environment in runs
-    ]
+    """Where each was measured, as told_apart.conditions."""
+    return told_apart.conditions(runs, of_run, unknown=NOT_KNOWN)
 
 
 def of_arm(label: str, environments: Iterable[Mapping[str, Any]]) -> list[RunFinding]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypedDict
-
-from apps.benchmarks.domain.run_wish import Wish
 
 FEWEST_ARMS, MOST_ARMS = 2, 12
 FEWEST_REPETITIONS, MOST_REPETITIONS = 2, 60
@@ -18,6 +17,8 @@ LEAST_MARGIN, MOST_MARGIN = 0.01, 100.0
 FEWEST_PLACES = 3
 CLIENTS = "clients"
 PGPOOLS = "pgpools"
+# weight.BACKEND: its share of the weights, in percent.
+WEIGHT = "weight"
 
 
 class Arm(TypedDict):
@@ -103,27 +104,49 @@ def order(arms: int, blocks: Sequence[int], seed: int) -> Iterator[tuple[int, in
         yield from ((block, arm) for arm in block_order(arms, block, seed))
 
 
-def place(over: str, position: int, arm: Mapping[str, Any], wanted: Wish) -> float | None:
-    """Where an arm of a sweep stands on its axis; None where nothing is swept. Raises PlanRefused."""
-    kind, _, parameter = over.partition(".")
+@dataclass(frozen=True)
+class OnAxis:
+    """What an arm of a sweep may be placed by. x: as it names itself. weight_percent: of the backend that over names,
+    at the pgpools that it goes through; None where they differ in it, or none is on its way.
+    """
+
+    clients: int
+    pgpools: int
+    parameters: Mapping[str, Any]
+    x: float | None = None
+    weight_percent: float | None = None
+
+
+def place(over: str, position: int, arm: OnAxis) -> float | None:
+    """Where it stands on the axis; None where nothing is swept. Raises PlanRefused."""
+    kind, _, name = over.partition(".")
     value: object = None
     if not over:
         return None
     if over == CLIENTS:
-        value = wanted.clients
+        value = arm.clients
     elif over == PGPOOLS:
-        value = sum(server.is_pgpool for server in wanted.topology.servers)
+        value = arm.pgpools
     elif over == "x":
-        value = arm.get("x")
+        value = arm.x
     elif kind == "parameters":
-        value = wanted.parameters.get(parameter)
+        value = arm.parameters.get(name)
+    elif kind == WEIGHT and name:
+        value = arm.weight_percent
     else:
-        raise PlanRefused("over", over, "can be clients, pgpools, parameters.NAME, or x, which each arm names itself")
+        expected = "can be clients, pgpools, parameters.NAME, weight.BACKEND, or x, which each arm names itself"
+        raise PlanRefused("over", over, expected)
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise PlanRefused(
             f"arms.{position}.{over}", value, "must be a number above 0, to stand on the axis of the sweep"
         )
     return float(value)
+
+
+def axis_name(over: str) -> str:
+    """As people say it: parameters.scale -> scale; weight.pg2 -> weight of pg2 in %"""
+    kind, _, name = over.partition(".")
+    return f"weight of {name} in %" if kind == WEIGHT and name else name or over
 
 
 def refuse_twice(over: str, places: Sequence[float | None]) -> None:
@@ -152,9 +175,9 @@ def place_words(topology: str) -> str:
     return words.get(kind) or topology
 
 
-# address and the last two: of runs that were measured, what they were measured under.
+# address, weights and the last two: of runs that were measured, what they were measured under.
 _RUN_FIELDS = (
-    "topology", "address", "workload", "clients", "threads", "duration_s", "warm_up_s", "replication",
+    "topology", "address", "weights", "workload", "clients", "threads", "duration_s", "warm_up_s", "replication",
     "synchronous_commit",
 )  # fmt: skip
 _SHOWN = {"clients": "{} client{}", "threads": "{} thread{}", "duration_s": "{} s", "warm_up_s": "{} s of warm-up"}

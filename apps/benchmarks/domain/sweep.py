@@ -11,6 +11,7 @@ import numpy as np
 from apps.benchmarks.domain import intervals, sweep_limits
 from apps.benchmarks.domain.arms import TPS, Compared, Measured
 from apps.benchmarks.domain.comparison import compare
+from apps.benchmarks.domain.comparison_plan import axis_name
 from apps.benchmarks.domain.comparison_words import figure, signed
 from apps.benchmarks.domain.sweep_limits import Load
 from apps.benchmarks.domain.verdicts import Verdict
@@ -120,7 +121,7 @@ def _sentence(
     edges: set[float],
     doubling: Doubling | None,
 ) -> str:
-    name = over.rpartition(".")[2]
+    name = axis_name(over)
     said = [f"The rate is highest at {name} = {best.x:g} ({figure(best.tps)} tps)."]
     if rivals:
         said.append(f"These runs do not tell it from {', '.join(f'{x:g}' for x in rivals)}.")

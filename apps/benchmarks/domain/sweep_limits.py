@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.benchmarks.domain.comparison_plan import CLIENTS
+from apps.benchmarks.domain.comparison_plan import CLIENTS, axis_name
 
 BY_CLIENTS, BY_THROTTLE = "clients", "throttle"
 # Of what so many clients get out of servers that answer as fast as at the fastest place; what is off by less is noise.
@@ -59,7 +59,7 @@ def _limit(load: Load, most_bound: int) -> str:
 
 def sentence(places: Sequence[float], found: Sequence[str], *, over: str) -> str:
     """places: in order. "" where the servers are the limit everywhere."""
-    name = over.rpartition(".")[2]
+    name = axis_name(over)
     said = []
     if throttled := [place for place, limit in zip(places, found, strict=True) if limit == BY_THROTTLE]:
         where = "Everywhere" if len(throttled) == len(places) else f"At {name} = {_listed(throttled)}"

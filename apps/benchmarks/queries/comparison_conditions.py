@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from apps.benchmarks.domain import address_words, environment_words, replication_words
+from apps.benchmarks.domain import address_words, environment_words, replication_words, weight_words
 from apps.benchmarks.domain.comparison_plan import Arm
 from apps.benchmarks.domain.replication_words import Waits
 from apps.benchmarks.domain.run_findings import RunFinding
@@ -74,8 +74,11 @@ def findings(runs: Sequence[BenchmarkRun], *, are_blocks: bool) -> list[RunFindi
 
 def of_arms(labels: Sequence[str], counted: Sequence[Sequence[BenchmarkRun]]) -> list[RunFinding]:
     """counted: the runs of each arm that count."""
-    pairs = zip(labels, counted, strict=True)
-    return [one for label, runs in pairs for one in address_words.of_arm(label, [run.environment for run in runs])]
+    found = []
+    for label, runs in zip(labels, counted, strict=True):
+        environments = [run.environment for run in runs]
+        found += [*address_words.of_arm(label, environments), *weight_words.of_arm(label, environments)]
+    return found
 
 
 def _only(values: Sequence[str]) -> str | None:

@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apps.benchmarks.domain import own_words, run_words, workloads
+from apps.benchmarks.domain import comparison_plan, own_words, run_words, workloads
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.workloads import WORKLOADS
 
@@ -78,6 +78,11 @@ def per_min(value: float) -> str:
 def workload_name(key: str) -> str:
     """Its label, or its key where this version no longer knows it."""
     return WORKLOADS[key].label if key in WORKLOADS else key
+
+
+@register.filter
+def axis_name(over: str) -> str:
+    return comparison_plan.axis_name(over)
 
 
 @register.filter

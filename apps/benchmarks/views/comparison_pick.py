@@ -12,10 +12,11 @@ from apps.accounts.paging import row_key
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.benchmarks.control import comparisons
-from apps.benchmarks.domain.comparison_plan import PlanRefused
+from apps.benchmarks.domain.comparison_plan import CLIENTS, PGPOOLS, WEIGHT, PlanRefused, axis_name
 from apps.benchmarks.models import BenchmarkRun
 from apps.benchmarks.queries.run_list import clusters_of
 from apps.benchmarks.queries.runs import run_answers, runs_of
+from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 
 MOST_SHOWN = 50
@@ -26,11 +27,12 @@ MOST_SHOWN = 50
 def comparison_pick(request: HttpRequest, caller: Caller) -> HttpResponse:
     """Asked for: runs of a cluster that have a figure of their whole time. Posted: the comparison of those ticked."""
     picked = [pk for text in request.POST.getlist("run") if (pk := row_key(text)) is not None]
+    over = request.POST.get("over", "")[:200]
     refusal = ""
     if request.method == "POST":
         try:
             made = comparisons.of_runs(
-                caller=caller, run_ids=picked, name=request.POST.get("name", "")[:200], now=timezone.now()
+                caller=caller, run_ids=picked, name=request.POST.get("name", "")[:200], over=over, now=timezone.now()
             )
             return see_other("comparison", organisation=caller.organisation.slug, pk=made.pk)
         except PlanRefused as error:
@@ -47,6 +49,15 @@ def comparison_pick(request: HttpRequest, caller: Caller) -> HttpResponse:
         "cluster": cluster,
         "runs": run_answers(runs=shown, caller=caller),
         "picked": picked,
+        "over": over,
+        "axes": [] if cluster is None else _axes(cluster),
         "refusal": refusal,
     }
     return render(request, "benchmarks/comparison_pick.html", context, status=422 if refusal else 200)
+
+
+def _axes(cluster: Cluster) -> list[tuple[str, str]]:
+    """Where runs can be placed by what they were measured with: (as REST names it, for people)."""
+    keys = [CLIENTS, PGPOOLS]
+    keys += [f"{WEIGHT}.{backend.shown_name}" for backend in cluster.backends.order_by("node_id")]
+    return [(key, axis_name(key)) for key in keys]
