@@ -44,6 +44,7 @@ class InstanceWatch:
         self._weights: dict[int, float | None] = {}
         self._addresses: dict[int, Address] = {}
         self._children_total: int | None = None
+        self._children_busy: int | None = None  # when it answered latest, ours among them
         self._opened = dict(instance.opened)
         self._own_apart = 0  # sessions of ours that others opened
         self.is_answering = True  # until it is seen that it is not
@@ -128,6 +129,7 @@ class InstanceWatch:
         fresh = self._take_pool_nodes()
         self._note_changes(shows)
         seen = shows.backend_stats or fresh
+        self._children_busy = sum(one.is_in_use for one in shows.processes)
         errors = {one.node_id: one.all_errors for one in shows.backend_stats}
         if seen:
             self._addresses = {one.node_id: (one.hostname, one.port) for one in seen}
@@ -208,7 +210,15 @@ class InstanceWatch:
         except pcp.PcpError as error:
             return self._away("unreachable", f"{reason} PCP does not answer either: {error.reason}.")
         nodes = await self._told_by_pcp()
-        return self._away("hanging", f"{reason} PCP answers: pgpool runs, but serves no SQL.", nodes)
+        running = "PCP answers: pgpool runs, but serves no SQL."
+        return self._away("hanging", f"{reason} {running}{self._children_words()}", nodes)
+
+    def _children_words(self) -> str:
+        """One without a free child lets a new session wait as one that hangs does. "" where nothing was seen before."""
+        if self._children_busy is None or self._children_total is None:
+            return ""
+        said = f" When it answered latest, {self._children_busy} of its {self._children_total} children were in use"
+        return said + ("." if self._children_busy < self._children_total else ": sessions may wait for a free one.")
 
     async def _told_by_pcp(self) -> tuple[pcp.PcpNode, ...]:
         """The backends as PCP shows them; empty where it does not."""
