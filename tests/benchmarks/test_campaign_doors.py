@@ -81,6 +81,10 @@ def test_rounds_have_the_clients_that_their_parameters_make(cluster: Cluster, ap
         ({"cron": "0 0 31 2 *"}, "cron", "never occurs"),
         ({"cron": "*/2 * * * *"}, "cron", "5 min or more"),
         ({"cron": "0,3 2 * * *"}, "cron", "5 min or more"),
+        # Due at 13:59 and 14:00, which no look at the next few times finds.
+        ({"cron": "0,59 1,3,5,7,9,11,13,14 * * *"}, "cron", "within 1 min; 5 min or more"),
+        ({"cron": "0,59 0,23 * * *"}, "cron", "5 min or more"),
+        ({"cron": "\u0660 2 * * *"}, "cron", "digits are 0 to 9"),
         ({"budget_min": 1, "repetitions": 6}, "budget_min", "from 2.3, the load that one round makes"),
         ({"window_min": 9}, "window_min", "from the budget"),
         ({"name": "  "}, "name", ""),

@@ -103,3 +103,16 @@ def test_runs_that_could_not_prepare_beside_others_that_did_are_a_finding(cluste
 
     [found] = [one for one in body["findings"] if one["check"] == "preparing_differs"]
     assert found["sentence"].startswith("Of 4 runs 2 did not prepare their statements")
+
+
+def test_rates_of_different_workloads_are_no_ranking(cluster: Cluster, api_client: Client) -> None:
+    arms = [{"topology": "primary"}, {"topology": "primary", "workload": "sysbench-point-select", "parameters": {}}]
+    pk = api_client("operator").post(COMPARISONS, wanted(*arms, repetitions=3), format="json").json()["id"]
+    before = api_client("viewer").get(f"{COMPARISONS}{pk}/").json()["sentence"]
+    finish_all(pk, [1000, 5000])
+
+    body = api_client("viewer").get(f"{COMPARISONS}{pk}/").json()
+
+    assert before == ""
+    assert body["sentence"] == "The arms run different workloads, so their rates are no ranking."
+    assert "workloads_differ" in {one["check"] for one in body["findings"]}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from celery.schedules import ParseException, crontab
 
 # Rounds closer together than this would be one.
 CLOSEST = timedelta(minutes=5)
-_LOOKED_AT = 10
+_DAYS_OF_WEEK = 7
 
 
 class ScheduleRefused(ValueError):
@@ -18,9 +19,7 @@ class ScheduleRefused(ValueError):
 def next_due(cron: str, *, after: datetime) -> datetime:
     """The first time after this one that the expression names. Raises ScheduleRefused."""
     try:
-        minute, hour, day_of_month, month, day_of_week = cron.split()
-        schedule = crontab(minute, hour, day_of_week, day_of_month, month, nowfun=lambda: after)
-        return after + schedule.remaining_estimate(after)
+        return after + _parsed(cron, after).remaining_estimate(after)
     except (ParseException, ValueError, KeyError, TypeError) as error:
         raise ScheduleRefused(
             f"is no schedule ({error}); expected five fields, minute hour day month weekday, as 0 2 * * * for every "
@@ -28,16 +27,23 @@ def next_due(cron: str, *, after: datetime) -> datetime:
         ) from error
 
 
+def _parsed(cron: str, now: datetime) -> crontab:
+    if not cron.isascii():
+        raise ValueError("digits are 0 to 9")
+    minute, hour, day_of_month, month, day_of_week = cron.split()
+    return crontab(minute, hour, day_of_week, day_of_month, month, nowfun=lambda: now)
+
+
 def refuse_too_often(cron: str, *, now: datetime) -> None:
     """Raises ScheduleRefused."""
-    at = next_due(cron, after=now)
-    for _ in range(_LOOKED_AT):
-        following = next_due(cron, after=at)
-        if following - at < CLOSEST:
-            raise ScheduleRefused(
-                f"is due every {(following - at).total_seconds() / 60:g} min; 5 min or more are right"
-            )
-        at = following
+    next_due(cron, after=now)
+    schedule = _parsed(cron, now)
+    of_day = sorted(timedelta(hours=hour, minutes=minute) for hour in schedule.hour for minute in schedule.minute)
+    if len(schedule.day_of_week) == _DAYS_OF_WEEK:  # the first time of the day after follows the last one
+        of_day.append(of_day[0] + timedelta(days=1))
+    closest = min((later - earlier for earlier, later in pairwise(of_day)), default=CLOSEST)
+    if closest < CLOSEST:
+        raise ScheduleRefused(f"is due twice within {closest.total_seconds() / 60:g} min; 5 min or more are right")
 
 
 def upcoming(cron: str, *, after: datetime, until: datetime, most: int = 50) -> list[datetime]:

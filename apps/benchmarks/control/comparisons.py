@@ -223,7 +223,7 @@ def _refuse_the_same(arms: Sequence[Mapping[str, Any]], wishes: Sequence[Wish]) 
         first = wishes.index(wanted)
         if first < position and not (arms[first].get("label") and arms[position].get("label")):
             expected = f"is missing: it asks for the same as arm {first}; change one, or give both a name"
-            raise PlanRefused(f"arms.{position}.label", arms[position].get("label", ""), expected)
+            raise PlanRefused(f"arms.{position}.label", arms[position].get("label"), expected)
 
 
 def _refuse_unknown_baseline(baseline: int, arms: int) -> None:

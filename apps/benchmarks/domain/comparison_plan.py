@@ -36,10 +36,11 @@ class Arm(TypedDict):
 
 
 class PlanRefused(ValueError):
-    """Nothing was queued. field: as REST names it. expected: what would be right."""
+    """Nothing was queued. field: as REST names it. value: None of what was not given. expected: what would be right."""
 
     def __init__(self, field: str, value: object, expected: str) -> None:
-        super().__init__(f"{field}: {str(value)[:80]!r} {expected}")
+        given = "" if value is None else f"{str(value)[:80]!r} "
+        super().__init__(f"{field}: {given}{expected}")
         self.field = field
         self.value = value
         self.expected = expected

@@ -18,10 +18,11 @@ NO_PRIMARY = "; backends can be chosen once a pgpool has named the primary"
 
 
 class WishRefused(ValueError):
-    """Nothing was queued. field: as REST names it. expected: what would be right."""
+    """Nothing was queued. field: as REST names it. value: None of what was not given. expected: what would be right."""
 
     def __init__(self, field: str, value: object, expected: str) -> None:
-        super().__init__(f"{field}: {str(value)[:80]!r} {expected}")
+        given = "" if value is None else f"{str(value)[:80]!r} "
+        super().__init__(f"{field}: {given}{expected}")
         self.field = field
         self.value = value
         self.expected = expected
@@ -152,7 +153,7 @@ def _clients(workload: Workload, parameters: Mapping[str, Any], given: int | Non
     """Where the parameters of a workload say how many sessions it has, clients are those and no others."""
     if workload.sessions is None:
         if given is None:
-            raise WishRefused("clients", "", f"is missing; say how many clients {workload.key} is to have")
+            raise WishRefused("clients", None, f"is missing; say how many clients {workload.key} is to have")
         return given
     try:
         needed = workload.sessions(parameters)

@@ -16,6 +16,8 @@ from apps.benchmarks.models import BenchmarkRun
 if TYPE_CHECKING:  # scipy takes half a second, which no other request should pay for
     from apps.benchmarks.domain.arms import Spread
 
+WORKLOADS_DIFFER = "The arms run different workloads, so their rates are no ranking."
+
 
 def modes(runs: Sequence[BenchmarkRun]) -> list[str]:
     """Of replication, each once, in the order of the runs; those that are known."""
@@ -70,6 +72,18 @@ def findings(runs: Sequence[BenchmarkRun], *, are_blocks: bool) -> list[RunFindi
     environments = [run.environment for run in runs]
     told += environment_words.of_preparing(environments)
     return [*told, *(replication_words.of_comparison(environments) if are_blocks else [])]
+
+
+def of_workloads(labels: Sequence[str], arms: Sequence[Arm]) -> list[RunFinding]:
+    """Whether what is counted is the same everywhere: a transaction of one workload is none of another."""
+    by_workload: dict[str, list[str]] = {}
+    for label, arm in zip(labels, arms, strict=True):
+        by_workload.setdefault(arm["workload"], []).append(label)
+    if len(by_workload) < 2:
+        return []
+    told = "; ".join(f"{workload}: {', '.join(names)}" for workload, names in by_workload.items())
+    sentence = f"{WORKLOADS_DIFFER} What one of them counts is nothing that another counts ({told})."
+    return [{"check": "workloads_differ", "ok": False, "sentence": sentence}]
 
 
 def of_arms(labels: Sequence[str], counted: Sequence[Sequence[BenchmarkRun]]) -> list[RunFinding]:

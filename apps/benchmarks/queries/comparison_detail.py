@@ -181,9 +181,11 @@ def detail_answer(
     base = compared[shown].spreads.get(TPS.key)
     waits = [comparison_conditions.waits(each) for each in runs]
     all_counted = [one.run for one in members if _counts(one)]
+    headline = arms_words.headline(labels, compared, baseline=shown)
+    differing = comparison_conditions.of_workloads(labels, arms)
     return {
         **summary_answer(comparison=comparison, caller=caller),
-        "sentence": arms_words.headline(labels, compared, baseline=shown),
+        "sentence": comparison_conditions.WORKLOADS_DIFFER if headline and differing else headline,
         "shown_baseline": shown,
         "margin_percent": comparison.margin_percent,
         "blocks_whole": len(whole_blocks(members, arms=len(arms))),
@@ -194,6 +196,7 @@ def detail_answer(
         "beside": imported_beside.rows(beside, baseline_tps=None if base is None else base.middle),
         "durability": durability_words.costs(arms, compared, waits, baseline=shown),
         "findings": [
+            *differing,
             *comparison_conditions.findings(all_counted, are_blocks=are_blocks),
             *comparison_conditions.of_arms(labels, runs),
         ],
