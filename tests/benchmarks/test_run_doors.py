@@ -1,7 +1,7 @@
 """Runs by REST: queued, refused by field, stopped, seen by their organisation only."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -12,7 +12,7 @@ from apps.accounts.models import AuditEntry
 from apps.benchmarks.control import run_rows
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun, RunSample
 from apps.clusters.models import Cluster, ConfigRevision, Rollout
-from tests.benchmarks.scene import ACCESS, RUNS, SECRET, asked
+from tests.benchmarks.scene import ACCESS, NOW, RUNS, SECRET, asked
 from tests.clusters.callers_at_doors import script
 
 pytestmark = pytest.mark.django_db
@@ -273,6 +273,27 @@ def test_a_run_whose_worker_died_is_queued_again_and_then_given_up(cluster: Clus
     run.refresh_from_db()
     assert (run.state, run.is_partial) == ("failed", False)
     assert "died in each of 2 attempts" in run.error
+    assert run.error.endswith("start the run again. " + LEFT)
+
+
+LEFT = "Data that it was making may be there half; the next run of this workload makes it anew."
+
+
+@pytest.mark.parametrize("measured_at", [None, NOW])
+@pytest.mark.parametrize("state", ["queued", "preparing"])
+def test_half_made_data_of_a_worker_that_died_is_told_where_the_run_is_stopped(
+    cluster: Cluster, api_client: Client, state: str, measured_at: datetime | None
+) -> None:
+    run = lost(cluster, attempts=1, measured_at=measured_at)
+    BenchmarkRun.objects.update(state=state)
+
+    api_client("operator").post(f"{RUNS}{run.pk}/stop/")
+    run_rows.claim(run.pk, holder="other", now=timezone.now())
+
+    run.refresh_from_db()
+    assert run.state == "stopped"
+    assert run.stop_reason.startswith("stopped by ")
+    assert run.stop_reason.endswith(f". {LEFT}") is (measured_at is None)
 
 
 def test_one_that_somebody_wanted_stopped_is_not_begun_anew(cluster: Cluster) -> None:

@@ -27,6 +27,8 @@ CARRY_OUT_TASK = "benchmarks.carry_out_run"
 LEASE = timedelta(seconds=30)
 # A worker that died takes one attempt with it, not the run.
 MOST_ATTEMPTS = 2
+# Whoever carries it out drops what it did not finish; a worker that died cannot.
+HALF_MADE = "Data that it was making may be there half; the next run of this workload makes it anew"
 State = BenchmarkRun.State
 
 
@@ -71,8 +73,8 @@ def repeat(run: BenchmarkRun) -> BenchmarkRun:
 
 def stop_waiting(run: BenchmarkRun, *, reason: str, now: datetime) -> None:
     """Of a queued row that is locked."""
-    changes = {"is_stop_requested": True, "stop_reason": run.stop_reason or reason}
-    _set(run, state=State.STOPPED, finished_at=now, phase="", **changes)
+    reason = _with_what_is_left(run, run.stop_reason or reason)
+    _set(run, state=State.STOPPED, finished_at=now, phase="", is_stop_requested=True, stop_reason=reason)
     announce(run)
 
 
@@ -115,16 +117,27 @@ def _settle_lost(run: BenchmarkRun, *, now: datetime) -> None:
     has_samples = run.samples.filter(attempt=run.attempts).exists()
     changes: dict[str, Any]
     if run.is_stop_requested:
-        changes = {"state": State.STOPPED, "phase": "", "finished_at": now, "is_partial": has_samples}
+        reason = _with_what_is_left(run, run.stop_reason)
+        changes = {
+            "state": State.STOPPED, "phase": "", "stop_reason": reason, "finished_at": now, "is_partial": has_samples
+        }  # fmt: skip
     elif run.attempts < MOST_ATTEMPTS:
         changes = {"state": State.QUEUED, "phase": f"attempt {run.attempts} ended with its worker; it is begun anew"}
     else:
         reason = f"The worker died in each of {run.attempts} attempts. Look at its log, then start the run again."
+        reason = _with_what_is_left(run, reason)
         changes = {
             "state": State.FAILED, "phase": "", "error": reason, "finished_at": now, "is_partial": has_samples
         }  # fmt: skip
     _set(run, lease_holder="", lease_expires_at=None, **changes)
     announce(run)
+
+
+def _with_what_is_left(run: BenchmarkRun, reason: str) -> str:
+    """Of one that ends while nobody carries it out. Its data was whole once it measured."""
+    if not run.attempts or run.measured_at is not None:
+        return reason
+    return f"{reason.rstrip('.')}. {HALF_MADE}."
 
 
 def why_not_now(cluster: Cluster) -> str:
