@@ -125,6 +125,8 @@ def test_trying_says_what_is_there_or_why_nothing_and_what_mends_it(cluster: Clu
     unknown = said(operator.post(f"{PAGE}{there.pk}/try/"))
     cluster.backends.filter(node_id=0).update(hostname=place["HOST"], port=place["PORT"])
     answers = [operator.post(f"{PAGE}{one.pk}/try/") for one in (there, nobody)]
+    behind = added(cluster, name="behind", host=place["HOST"], port=place["PORT"], stands_before_pgpools=True)
+    sent_anywhere = said(operator.post(f"{PAGE}{behind.pk}/try/"))
     with leading_to("postgres") as port:
         wrong, router = (added(cluster, name=kind, port=port, kind=kind) for kind in ("pooler", "router"))
         pooler_said, both_said = [said(operator.post(f"{PAGE}{one.pk}/try/")) for one in (wrong, router)]
@@ -134,6 +136,8 @@ def test_trying_says_what_is_there_or_why_nothing_and_what_mends_it(cluster: Clu
     assert [one.status_code for one in (*answers, not_allowed)] == [303, 303, 303]
     assert "bouncer-1 let a session in within" in said(answers[0])
     assert said(answers[0]).endswith(", the primary.")
+    assert "behind let a session in within" in sent_anywhere
+    assert ", the primary" not in sent_anywhere.partition("behind let a session in within")[2]
     assert "Nobody knows whether it leads to the servers of Orders: 127.0.0.1:5000: " in unknown
     # What was said stays until a page shows it.
     assert [one.count("leads to another database: postgres at ") for one in (pooler_said, both_said)] == [1, 2]

@@ -4,22 +4,24 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import psycopg
 import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.benchmarks.control import run_engine
+from apps.benchmarks.control import run_endpoint, run_engine
 from apps.benchmarks.domain.own_program import line
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_wish import Wish
-from apps.benchmarks.domain.topologies import Server
+from apps.benchmarks.domain.topologies import Server, Topology
+from apps.benchmarks.domain.workloads import WORKLOADS
 from apps.benchmarks.drivers import database, known
 from apps.benchmarks.drivers.driver import Account, CannotPrepare, NotAnswered, Standing, environment
 from apps.benchmarks.drivers.own_program import OwnProgram
 from apps.benchmarks.drivers.processes import Command
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkEndpoint, BenchmarkRun
 from apps.clusters.models import Cluster
-from tests.benchmarks.other_database import leading_to
+from tests.benchmarks.other_database import leading_to, silent
 
 pytestmark = pytest.mark.django_db
 
@@ -64,12 +66,13 @@ def carried_out(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> Callable[.
     cluster.backends.exclude(node_id=0).delete()
 
     def carry_out(
-        driver: OwnProgram, *, is_registered: bool = True, topology: str = "endpoint:bouncer-1", **facts: Any
-    ) -> BenchmarkRun:
+        driver: OwnProgram, *, is_registered: bool = True, topology: str = "endpoint:bouncer-1",
+        workload: str = "pgbench-select-only", **facts: Any,
+    ) -> BenchmarkRun:  # fmt: skip
         monkeypatch.setitem(cast("dict[str, Any]", known.DRIVERS), "pgbench", driver)
         run = BenchmarkRun.objects.create(
-            cluster=cluster, workload="pgbench-select-only", topology=topology, clients=1, threads=1,
-            duration_s=1, parameters={}, requested_by_name="Ann",
+            cluster=cluster, workload=workload, topology=topology, clients=1, threads=1, duration_s=1,
+            parameters={}, requested_by_name="Ann",
         )  # fmt: skip
         if is_registered:
             whole = {"host": place["HOST"], "port": place["PORT"], **facts}
@@ -156,10 +159,18 @@ def test_conditions_of_tables_that_the_load_may_not_have_touched_are_not_told(
     assert "there are no tables of the names and size that were made on" in found["data_checked"]
 
 
-@pytest.mark.parametrize(("kind", "error"), [("pooler", ""), ("balancer", "has not applied the data")])
+@pytest.mark.parametrize(
+    ("facts", "error"),
+    [
+        ({"kind": "pooler"}, ""),
+        ({"kind": "pooler", "stands_before_pgpools": True}, "has not applied the data"),
+        ({"kind": "balancer"}, "has not applied the data"),
+    ],
+)
 def test_only_one_that_may_lead_to_a_standby_waits_for_replay(
-    carried_out: Callable[..., BenchmarkRun], cluster: Cluster, monkeypatch: pytest.MonkeyPatch, kind: str, error: str
-) -> None:
+    carried_out: Callable[..., BenchmarkRun], cluster: Cluster, monkeypatch: pytest.MonkeyPatch,
+    facts: dict[str, Any], error: str,
+) -> None:  # fmt: skip
     def lags(primary: Server, standbys: Sequence[Server], *_: Any, **__: Any) -> None:
         if standbys:
             raise CannotPrepare("pg2 has not applied the data")
@@ -167,7 +178,7 @@ def test_only_one_that_may_lead_to_a_standby_waits_for_replay(
     monkeypatch.setattr(database, "await_replay", lags)
     cluster.backends.create(node_id=1, hostname="127.0.0.1", port=1)
 
-    run = carried_out(Told(), kind=kind)
+    run = carried_out(Told(), **facts)
 
     assert error in run.error
     assert run.state == ("failed" if error else "done")
@@ -220,3 +231,62 @@ def test_a_standby_at_the_address_of_another_database_is_not_waited_for(
     assert (run.state, driver.looked_at) == ("failed", [])
     assert f"standby 127.0.0.1:{elsewhere} is another database: postgres at " in run.error
     assert "Look at the address that it is registered with." in run.error
+
+
+@pytest.fixture
+def as_a_standby(cluster: Cluster) -> Iterator[int]:
+    """The port of a place whose sessions hear of their server that it is a standby."""
+    place = connection.settings_dict
+    with psycopg.connect(
+        host=place["HOST"], port=place["PORT"], user=place["USER"], password=place["PASSWORD"], dbname=place["NAME"],
+        autocommit=True,
+    ) as session:  # fmt: skip
+        session.execute("CREATE SCHEMA follows")
+        session.execute("CREATE FUNCTION follows.pg_is_in_recovery() RETURNS boolean LANGUAGE sql RETURN true")
+        try:
+            with leading_to(place["NAME"], options="-c search_path=follows,pg_catalog,public") as port:
+                yield port
+        finally:
+            session.execute("DROP SCHEMA follows CASCADE")
+
+
+@pytest.mark.parametrize(
+    ("is_before_pgpools", "state", "error"), [(True, "done", ""), (False, "failed", "leads to a standby, and this")]
+)
+def test_what_pgpool_sent_to_a_standby_refuses_no_load_that_writes(
+    carried_out: Callable[..., BenchmarkRun], as_a_standby: int, is_before_pgpools: bool, state: str, error: str
+) -> None:
+    run = carried_out(
+        Told(), kind="pooler", host="127.0.0.1", port=as_a_standby, stands_before_pgpools=is_before_pgpools,
+        workload="pgbench-tpcb-like",
+    )  # fmt: skip
+
+    assert error in run.error
+    assert (run.state, bool(run.error)) == (state, bool(error))
+
+
+class StoppedMeanwhile(Exception):
+    pass
+
+
+@pytest.mark.parametrize("who", ["endpoint", "primary", "standby"])
+def test_the_lease_is_kept_while_a_server_says_nothing(cluster: Cluster, who: str) -> None:
+    place = connection.settings_dict
+    account = Account(place["USER"], place["PASSWORD"], place["NAME"], "prefer")
+
+    with silent() as (port, came):
+        there = ("127.0.0.1", port)
+        answers = (place["HOST"], int(place["PORT"]))
+        primary = Server("pg1", *(there if who == "primary" else answers))
+        other = Server("other", *(answers if who == "primary" else there), is_endpoint=who != "standby")
+        topology = Topology("other", "other", (other,), takes_writes=False)
+        wish = Wish(
+            WORKLOADS["pgbench-select-only"], topology, clients=1, threads=1, duration_s=1, warm_up_s=0, parameters={}
+        )
+
+        def watch() -> None:
+            if came.is_set():
+                raise StoppedMeanwhile
+
+        with pytest.raises(StoppedMeanwhile):
+            run_endpoint.reach(wish, account, cluster=cluster, primary=primary, watch=watch)

@@ -51,7 +51,8 @@ class EndpointInput(EndpointChange):
 
 
 class VisitAnswer(TypedDict):
-    """connect_ms: until the session was open. is_in_recovery: whether it came to a standby; null where it did not say.
+    """connect_ms: until the session was open. is_in_recovery: whether it came to a standby; null where it did not say,
+    and where pgpools are behind the endpoint, which send each question elsewhere.
 
     is_of_cluster: whether server and database behind it are those of the cluster; null where nobody could tell. whose:
     what is there instead, with both servers, or why nobody knows; "" where they are. refusal: why no session could be

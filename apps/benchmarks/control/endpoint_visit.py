@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ import psycopg
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
 from apps.benchmarks.control.runs import access_of
+from apps.benchmarks.domain import endpoints
 from apps.benchmarks.domain.pgbench_failure import OF_THE_SERVER, parse_failure
 from apps.benchmarks.domain.server_identity import ServerIdentity, difference
 from apps.benchmarks.domain.topologies import Server, place_of
@@ -25,6 +27,7 @@ from apps.clusters.outside.sql_session import SqlSession, SqlTarget
 
 OPENS_WITHIN_S = 5.0
 ANSWERS_WITHIN_S = 5.0
+_LOOKS_EVERY_S = 0.2
 # to_char, since neither DateStyle nor TimeZone of a role or a pooler may make one start look like two.
 IDENTITY_SQL = """
 SELECT system_identifier::text AS system_identifier,
@@ -39,7 +42,8 @@ FROM pg_control_system()
 
 @dataclass(frozen=True)
 class Visit:
-    """server_version: as 15.8, "" where it did not say. is_in_recovery: of what is behind it; None where it did not.
+    """server_version: as 15.8, "" where it did not say. is_in_recovery: of what is behind it; None where it did not,
+    and where pgpools are behind it, which send each question elsewhere.
 
     refusal: why no session could be used, "" for none; fix: what mends it. identity: of the server that the session
     came to; unidentified: why that is not known.
@@ -71,17 +75,20 @@ def visit_endpoint(*, caller: Caller, endpoint: BenchmarkEndpoint) -> tuple[Visi
     cluster = endpoint.cluster
     access = access_of(cluster)
     account = Account(access.username, access.password, access.database, cluster.sslmode)
-    found = visit(Server(endpoint.name, endpoint.host, endpoint.port, is_endpoint=True), account)
+    offered = endpoints.topology(targets.endpoint_of(endpoint, pgpools=cluster.instances.count()))
+    found = visit(offered.servers[0], account)
     return found, belonging(found, account, primary=targets.primary_of(cluster))
 
 
-def belonging(found: Visit, account: Account, *, primary: Server | None) -> Belonging:
-    """Asks the primary just then, by the same account."""
+def belonging(
+    found: Visit, account: Account, *, primary: Server | None, watch: Callable[[], None] | None = None
+) -> Belonging:
+    """Asks the primary just then, by the same account. watch: as of visit."""
     if found.identity is None:
         return Belonging(None, _why_unknown(found))
     if primary is None:
         return Belonging(None, "no pgpool has named the primary")
-    at_primary = visit(primary, account)
+    at_primary = visit(primary, account, watch=watch)
     if at_primary.identity is None:
         return Belonging(None, f"{primary.name}: {_why_unknown(at_primary)}")
     words = difference(found.identity, at_primary.identity, primary_name=primary.full_name)
@@ -92,8 +99,21 @@ def _why_unknown(found: Visit) -> str:
     return (found.unidentified or found.refusal).removesuffix(".")
 
 
-def visit(server: Server, account: Account, *, clock: Callable[[], float] = time.monotonic) -> Visit:
-    return asyncio.run(_visit(server, account, clock))
+def visit(
+    server: Server, account: Account, *, watch: Callable[[], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Visit:  # fmt: skip
+    """watch: called all the while, as one that answers slowly takes 20 s; what it raises ends this."""
+    if watch is None:
+        return asyncio.run(_visit(server, account, clock))
+    threads = ThreadPoolExecutor(max_workers=1)
+    try:
+        done = threads.submit(lambda: asyncio.run(_visit(server, account, clock)))
+        while not wait({done}, timeout=_LOOKS_EVERY_S).done:
+            watch()
+        return done.result()
+    finally:
+        threads.shutdown(wait=False)  # its deadlines end it
 
 
 async def _visit(server: Server, account: Account, clock: Callable[[], float]) -> Visit:
@@ -118,8 +138,9 @@ async def _visit(server: Server, account: Account, clock: Callable[[], float]) -
     except psycopg.Error as error:
         return _refused(error)
     is_in_recovery = None
-    with contextlib.suppress(psycopg.Error, DeadlinePassed):  # a router may not know the function
-        is_in_recovery = bool(await _one(session, "SELECT pg_is_in_recovery()"))
+    if not server.pgpools_behind:
+        with contextlib.suppress(psycopg.Error, DeadlinePassed):  # a router may not know the function
+            is_in_recovery = bool(await _one(session, "SELECT pg_is_in_recovery()"))
     identity, unidentified = await _identity(session)
     await session.close()
     return Visit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from apps.benchmarks.control.endpoint_visit import belonging, visit
@@ -20,17 +21,22 @@ class Reached:
     notes: tuple[str, ...] = ()
 
 
-def reach(wish: Wish, account: Account, *, cluster: Cluster, primary: Server) -> Reached:
-    """Before anything is prepared. Raises CannotPrepare with where it is and what to look at."""
+def reach(
+    wish: Wish, account: Account, *, cluster: Cluster, primary: Server, watch: Callable[[], None]
+) -> Reached:  # fmt: skip
+    """Before anything is prepared. Raises CannotPrepare with where it is and what to look at.
+
+    watch: called all the time, as servers that are silent may outlast a lease; may raise.
+    """
     server = wish.topology.endpoint
     if server is None:
-        _refuse_other_servers(wish, account, primary)
+        _refuse_other_servers(wish, account, primary, watch)
         return Reached()
-    found = visit(server, account)
+    found = visit(server, account, watch=watch)
     if found.refusal:
         raise CannotPrepare(f"endpoint {server.full_name} takes no load. {found.refusal} {found.fix}".strip())
     kind = _kind(cluster, server)
-    whose = belonging(found, account, primary=primary)
+    whose = belonging(found, account, primary=primary, watch=watch)
     if whose.is_of_cluster is False and kind != ROUTER:
         raise CannotPrepare(
             f"endpoint {server.full_name} leads to {whose.words}. Let its database {account.database} lead to that of "
@@ -46,15 +52,15 @@ def reach(wish: Wish, account: Account, *, cluster: Cluster, primary: Server) ->
         notes = (f"{server.name}, a router, leads to {whose.words}",)
     elif whose.is_of_cluster is None:
         notes = (f"nobody knows whether {server.name} leads to the servers of {cluster.name}: {whose.words}",)
-    # Others may lead the next session elsewhere.
+    # Others may lead the next session elsewhere, as pgpools behind it do with the next statement.
     return Reached(kind == POOLER and found.is_in_recovery is False, notes)
 
 
-def _refuse_other_servers(wish: Wish, account: Account, primary: Server) -> None:
+def _refuse_other_servers(wish: Wish, account: Account, primary: Server, watch: Callable[[], None]) -> None:
     """Backends that are registered at a wrong address. One that does not answer fails later, by itself."""
     others = [one for one in wish.topology.servers if one != primary] if wish.topology.is_direct else []
     for server in others:
-        whose = belonging(visit(server, account), account, primary=primary)
+        whose = belonging(visit(server, account, watch=watch), account, primary=primary, watch=watch)
         if whose.is_of_cluster is False:
             raise CannotPrepare(
                 f"standby {server.full_name} is {whose.words}. Look at the address that it is registered with."

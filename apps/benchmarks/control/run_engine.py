@@ -137,7 +137,9 @@ class _Attempt:
         if primary is None:
             raise RunFailed("No pgpool has named the primary, so nobody knows where the data is to be prepared.")
         self._primary = primary
-        reached = run_endpoint.reach(self._wish, self._account, cluster=self.run.cluster, primary=primary)
+        reached = run_endpoint.reach(
+            self._wish, self._account, cluster=self.run.cluster, primary=primary, watch=self._watch
+        )
         asked = (self.run, self._wish, primary, self._account)
         run_replication.refuse_unless_commits_return(*asked, watch=self._watch)
         found = self._driver.look(self._wish, primary, self._account)
