@@ -37,9 +37,10 @@ def _parsed(cron: str, now: datetime) -> crontab:
 def refuse_too_often(cron: str, *, now: datetime) -> None:
     """Raises ScheduleRefused."""
     next_due(cron, after=now)
-    schedule = _parsed(cron, now)
-    of_day = sorted(timedelta(hours=hour, minutes=minute) for hour in schedule.hour for minute in schedule.minute)
-    if len(schedule.day_of_week) == _DAYS_OF_WEEK:  # the first time of the day after follows the last one
+    # As Celery documents them; its types leave them out.
+    named: dict[str, set[int]] = vars(_parsed(cron, now))
+    of_day = sorted(timedelta(hours=hour, minutes=minute) for hour in named["hour"] for minute in named["minute"])
+    if len(named["day_of_week"]) == _DAYS_OF_WEEK:  # the first time of the day after follows the last one
         of_day.append(of_day[0] + timedelta(days=1))
     closest = min((later - earlier for earlier, later in pairwise(of_day)), default=CLOSEST)
     if closest < CLOSEST:
