@@ -40,6 +40,22 @@ def test_each_server_gets_a_sysbench_with_its_share_of_clients_and_throttle(tmp_
     assert {"--db-ps-mode=auto", "--report-interval=1", "--histogram=on", "--time=10"} <= first & second
 
 
+@pytest.mark.parametrize(
+    ("per_s", "rates"),
+    [
+        (10, [3, 4, 3]),  # thirds end at 3.3, 6.7 and 10; each rounded alone would make 9
+        (200, [67, 66, 67]),
+        (2, [1, 1, 1]),  # 0 would be none
+    ],
+)
+def test_the_throttles_of_all_servers_make_the_one_asked_for(per_s: int, rates: list[int], tmp_path: Path) -> None:
+    three = Topology("all", "all", (*STANDBYS, Server("pg3", "127.0.0.1", 5003)), takes_writes=False)
+
+    words = words_of(replace(wished(throttle_per_s=per_s), topology=three), tmp_path)
+
+    assert [next(word for word in one if word.startswith("--rate")) for one in words] == [f"--rate={n}" for n in rates]
+
+
 def test_what_is_not_asked_for_is_not_done(tmp_path: Path) -> None:
     [first, _] = words_of(wished(prepared=False), tmp_path, is_measured=False)
 

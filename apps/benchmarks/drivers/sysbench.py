@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from apps.benchmarks.domain import topologies
@@ -73,16 +74,15 @@ class Sysbench:
         self, program: str, wish: Wish, account: Account, *, duration_s: int, folder: Path, is_measured: bool
     ) -> list[Command]:
         servers = wish.topology.servers
+        shares = topologies.shares(wish.clients, len(servers))
+        rates = _rates(wish.throttle_per_s or 0, shares)
         found = []
-        for number, (server, clients) in enumerate(
-            zip(servers, topologies.shares(wish.clients, len(servers)), strict=True)
-        ):
+        for number, (server, clients, rate) in enumerate(zip(servers, shares, rates, strict=True)):
             words = [program, wish.workload.mode, *_place(server, account), *_tables(wish)]
             words += [f"--threads={clients}", f"--time={duration_s}"]
             words.append(f"--db-ps-mode={'auto' if _prepares(wish) else 'disable'}")
             words += ["--skip-trx=on"] if wish.parameters.get(SKIP_TRX.name) else []
-            if wish.throttle_per_s:  # a whole number, and 0 would be none
-                words.append(f"--rate={max(1, round(wish.throttle_per_s * clients / wish.clients))}")
+            words += [f"--rate={rate}"] if wish.throttle_per_s else []
             words += ["--report-interval=1", "--histogram=on"] if is_measured else []
             own = folder / str(number) if is_measured else None
             found.append(Command(server.name, [*words, "run"], environment(account), own))
@@ -134,6 +134,15 @@ class Sysbench:
         if not _prepares(wish):
             found.append(NOT_PREPARED if wish.parameters[PREPARED.name] is None else UNPREPARED_AS_ASKED)
         return found
+
+
+def _rates(per_s: int, shares: Sequence[int]) -> list[int]:
+    """Of each process, by its share of the clients: whole numbers, as sysbench wants them, that make per_s together.
+
+    None is 0, which would be no throttle: fewer per second than processes become one of each.
+    """
+    reached = [round(per_s * sum(shares[:number]) / sum(shares)) for number in range(len(shares) + 1)]
+    return [max(1, after - before) for before, after in pairwise(reached)]
 
 
 def _prepares(wish: Wish) -> bool:
