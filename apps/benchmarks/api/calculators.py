@@ -125,7 +125,8 @@ class SanityView(APIView):
         """Whether the printed figures of a run can be right, and say what they seem to say.
 
         Checks: `littles_law`, `statement_sum`, `throttle_bound`, `client_bound`, `too_short`. Each is among the
-        `findings`, or among `not_checked` with the figures that are missing; at least one figure must be given.
+        `findings`, or among `not_checked` with the figures that are missing, or with why it says nothing of such a run,
+        or nothing sure; at least one figure must be given.
         """
         form = SanityInput(data=request.data)
         form.is_valid(raise_exception=True)

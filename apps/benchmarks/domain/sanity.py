@@ -9,19 +9,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
-from apps.benchmarks.domain.run_figures import RunFigures
+from apps.benchmarks.domain.run_figures import Figure, RunFigures
+from apps.benchmarks.domain.throttle import CHANCE, NEAR, NO_CHANCE, Throttle
 
 # A measured latency leaves out what a client does between its transactions, and the ends of the run.
 MEASURED_TOLERANCE = Decimal("0.05")
 # Means of statements and of transactions are not of quite the same transactions: some were under way at the end.
 SUM_TOLERANCE = Decimal("0.001")
-# From here on a rate is called the one that its bound allows.
-NEAR = Decimal("0.97")
-_SAME = Decimal("0.99")
 SHORTEST_S = 60
 FEWEST_TRANSACTIONS = 100
 FEWEST_BEYOND_PERCENTILE = 10
-_DIGITS = 7
+_DIGITS, _COARSE_DIGITS = 7, 4
 _MISSING = ""  # a figure that the check needs
 
 
@@ -40,7 +38,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class NotChecked:
-    """A check that could not be made: the fields that are missing, or none where it says nothing of such a run."""
+    """A check that could not be made: the fields that are missing, or none where it says nothing sure of such a run."""
 
     check: str
     missing: tuple[str, ...]
@@ -68,10 +66,9 @@ def _littles_law(run: RunFigures) -> Finding | str:
         return "Not checked: a throttle lets clients wait between transactions, so clients / tps is no latency."
     work = Decimal(1000) * run.clients * (run.batch or 1)
     expected = work / run.latency_ms.value
-    if run.latency_is_derived:
-        ok = work / run.latency_ms.high <= run.tps.high and run.tps.low <= work / run.latency_ms.low
-    else:
-        ok = abs(run.tps.value / expected - 1) <= MEASURED_TOLERANCE
+    spare = 0 if run.latency_is_derived else MEASURED_TOLERANCE
+    least, most = work / run.latency_ms.high * (1 - spare), work / run.latency_ms.low * (1 + spare)
+    ok = least <= run.tps.high and run.tps.low <= most
     shown = _rounded(expected, max(_DIGITS, run.tps.digits))
     figures = f"{run.clients:,} clients with a latency of {run.latency_ms} ms make {shown:,f} {run.unit}"
     if ok:
@@ -85,7 +82,8 @@ def _littles_law(run: RunFigures) -> Finding | str:
         off = 100 * abs(run.tps.value / expected - 1)
         sentence = (
             f"{figures}, {off:.1f} % away from {run.tps}: a latency that was measured may differ by "
-            f"{100 * MEASURED_TOLERANCE:.0f} %. Clients that wait elsewhere, or figures of two runs."
+            f"{100 * MEASURED_TOLERANCE:.0f} % beyond its last digit. Clients that wait elsewhere, or figures of two "
+            "runs."
         )
     return Finding("littles_law", ok, "tps", run.unit, float(run.tps.value), float(shown), sentence)
 
@@ -110,30 +108,38 @@ def _statement_sum(run: RunFigures) -> Finding | str:
 
 
 def _throttle_bound(run: RunFigures) -> Finding | str:
-    """A token bucket that starts full holds the tokens of one second, and at least those of one batch.
-
-    So in T seconds r T + max(r, batch) are let through. Without the duration the bucket is left out.
-    """
+    """Not told where chance may have made the rate of a throttle that was reached, or of one that was not."""
     if run.tps is None or run.throttle_per_s is None:
         return _MISSING
-    rate = run.throttle_per_s.value
-    ceiling, over = rate, ""
-    if run.duration_s:
-        ceiling = rate + max(rate, Decimal(run.batch or 1)) / run.duration_s.value
-        over = f" over {run.duration_s} s"
-    share = run.tps.value / ceiling
-    shown = ceiling.quantize(Decimal("0.01"))
-    allowed = f"the {shown:,f} per s that a throttle of {run.throttle_per_s} per s lets through{over}"
-    sentence = f"{run.tps} {run.unit} is {100 * share:.1f} % of {allowed}"
-    # A throttle without a bucket lets just its rate through, which in a short run is far below the ceiling of one.
-    is_below = share < NEAR and run.tps.value / rate < _SAME
-    if is_below:
+    duration_s = run.duration_s.value if run.duration_s else None
+    throttle = Throttle(run.throttle_per_s.value, duration_s, run.batch or 1)
+    is_reached = throttle.is_reached(run.tps)
+    shown = throttle.ceiling.quantize(Decimal("0.01"))
+    over = f" over {run.duration_s} s" if run.duration_s else ""
+    sentence = f"{run.tps} {run.unit} is {100 * run.tps.value / throttle.ceiling:.1f} % of the {shown:,f} per s that a "
+    sentence += f"throttle of {run.throttle_per_s} per s lets through{over}"
+    if is_reached is None:
+        return f"Not told: {sentence}{_unsure(throttle)}"
+    if not is_reached:
         sentence += ", so it is not the throttle that was measured."
-    elif run.tps.low > ceiling * (1 + SUM_TOLERANCE):
+    elif throttle.is_exceeded(run.tps):
         sentence += ": more than it can let through, so a figure is wrong."
     else:
-        sentence += ": this is the throttle and not the capacity. Run without it to see what the servers can do."
-    return Finding("throttle_bound", is_below, "tps", run.unit, float(run.tps.value), float(shown), sentence)
+        by_chance = "" if throttle.is_near(run.tps) else f" at most{_chance(throttle, CHANCE)}"
+        sentence += f"{by_chance}: this is the throttle and not the capacity. Run without it to see what the servers "
+        sentence += "can do."
+    return Finding("throttle_bound", not is_reached, "tps", run.unit, float(run.tps.value), float(shown), sentence)
+
+
+def _chance(throttle: Throttle, deviations: Decimal) -> str:
+    low, high = throttle.by_chance(deviations)
+    return f", and starts drawn at random make {low:,.2f} to {high:,.2f} per s of it"
+
+
+def _unsure(throttle: Throttle) -> str:
+    if throttle.duration_s is None:
+        return ". Whether chance explains the rest, duration_s would tell."
+    return f" at most{_chance(throttle, NO_CHANCE)}. It may be the throttle or the servers; a longer run would tell."
 
 
 def _client_bound(run: RunFigures) -> Finding | str:
@@ -146,11 +152,16 @@ def _client_bound(run: RunFigures) -> Finding | str:
         return _MISSING
     if run.latency_is_derived:
         return "Not checked: the latency was computed from the rate, so every run would look bound by its clients."
-    ceiling = Decimal(1000) * run.clients * (run.batch or 1) / run.latency_ms.value
-    share = run.tps.value / ceiling
-    shown = _rounded(ceiling, _DIGITS)
-    sentence = f"{run.clients:,} clients with a latency of {run.latency_ms} ms cannot exceed {shown:,f} {run.unit}, "
-    sentence += f"whatever serves them; {run.tps} {run.unit} is {100 * share:.1f} % of that"
+    work = Decimal(1000) * run.clients * (run.batch or 1)
+    share = run.tps.value * run.latency_ms.value / work
+    shown = _rounded(work / run.latency_ms.value, _DIGITS)
+    sentence = f"{run.clients:,} clients with a latency of {run.latency_ms} ms cannot exceed {shown:,f} {run.unit}"
+    if _is_coarse(run.latency_ms):
+        low, high = (_rounded(work / each, _COARSE_DIGITS) for each in (run.latency_ms.high, run.latency_ms.low))
+        sentence += f" ({low:,f} to {high:,f} as that latency is rounded)"
+    sentence += f", whatever serves them; {run.tps} {run.unit} is {100 * share:.1f} % of that"
+    if share < NEAR <= run.tps.high * run.latency_ms.high / work:
+        return f"Not told: {sentence}. A latency with more digits would tell whether clients had time to spare."
     if share < NEAR:
         sentence += ", so clients had time to spare."
     else:
@@ -176,6 +187,11 @@ def _too_short(run: RunFigures) -> Finding | str:
     if not ok:
         sentence = f"{run.duration_s} s are too short; run at least {least:,} s: {why}."
     return Finding("too_short", ok, "duration_s", "s", float(run.duration_s.value), float(least), sentence)
+
+
+def _is_coarse(figure: Figure) -> bool:
+    """Whether its last digit moves what is computed from it visibly."""
+    return figure.half > SUM_TOLERANCE * figure.value
 
 
 def _rounded(value: Decimal, digits: int) -> Decimal:

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,6 +104,10 @@ def test_statements_that_take_longer_than_their_transaction_are_named_with_their
         ("1060", "10.000", False, False),
         ("960", "10.000", False, True),
         ("940", "10.000", False, False),
+        ("1090", "10", False, True),  # 10 / 9.5 ms * 1.05 = 1105
+        ("908", "10", False, True),  # 10 / 10.5 ms * 0.95 = 904.8
+        ("1107", "10", False, False),
+        ("903", "10", False, False),
     ],
 )
 def test_a_derived_latency_holds_to_the_digit_and_a_measured_one_nearly(
@@ -138,9 +143,14 @@ def test_statements_sum_up_to_their_transaction_at_most(statements: list[float],
         (4867, 5000, None, 300, 5016.67, False),  # 97 % are 4866.17
         (4866, 5000, None, 300, 5016.67, True),
         (5000, 5000, None, None, 5000, False),
-        (4800, 5000, None, None, 5000, True),
+        (2400, 5000, None, None, 5000, True),
         (500, 500, None, 8, 562.5, False),  # held to the message, without a bucket
-        (494, 500, None, 8, 562.5, True),
+        # 4000 starts drawn at random make 4000 ± 3 * 63.2, less the 9/4 that roots add: 476.6 to 523.9 per s
+        (494, 500, None, 8, 562.5, False),
+        (476.7, 500, None, 8, 562.5, False),
+        (464, 500, None, 8, 562.5, True),  # 4.6 * 63.2 fewer
+        (47.5, 50, None, 3, 66.67, False),  # a run of pgbench -S -R 50: 142 of 150 ± 12.2
+        (49.2, 50, None, 60, 50.83, False),
         (110, 100, 3000, 300, 110, False),  # a bucket smaller than a batch would let none through: + 3000 / 300
         (5200, 5000, None, 300, 5016.67, False),
     ],
@@ -161,6 +171,53 @@ def test_more_than_the_throttle_lets_through_is_said_to_be_wrong() -> None:
     assert "more than it can let through" in found["throttle_bound"].sentence
 
 
+def test_a_throttle_below_its_rate_by_chance_says_what_chance_makes_of_it() -> None:
+    found, _ = checked(tps="47.5", throttle_per_s=50, duration_s=3)
+
+    # 150 starts: roots 12.247 ∓ 1.5, squared 115.5 and 189.0, over 3 s
+    assert "starts drawn at random make 38.50 to 63.00 per s of it: this is the throttle" in (
+        found["throttle_bound"].sentence
+    )
+
+
+@pytest.mark.parametrize(
+    ("tps", "throttle", "duration", "said"),
+    [
+        (470, 500, 8, "465.06 to 536.21 per s of it. It may be the throttle or the servers; a longer run"),
+        (8, 10, 6, "starts drawn at random make 5.03 to 16.65 per s"),  # of 60 starts 48, as half of it may have been
+        (4800, 5000, None, "Whether chance explains the rest, duration_s would tell."),
+    ],
+)
+def test_nothing_certain_is_said_where_chance_may_have_made_the_rate(
+    tps: float, throttle: float, duration: float | None, said: str
+) -> None:
+    found, left = checked(tps=tps, throttle_per_s=throttle, duration_s=duration)
+
+    assert "throttle_bound" not in found
+    assert left["throttle_bound"].missing == ()
+    assert left["throttle_bound"].sentence.startswith("Not told: ")
+    assert said in left["throttle_bound"].sentence
+
+
+@pytest.mark.parametrize(("throttle", "duration"), [(50, 3), (10, 60), (50, 60), (100, 30), (300, 30), (5000, 60)])
+def test_simulated_runs_at_their_throttle_are_told_as_that_and_never_those_at_half_of_it(
+    throttle: int, duration: int
+) -> None:
+    rng = np.random.default_rng(throttle * duration)
+
+    def told(starts: int) -> list[Finding | None]:
+        counts = rng.poisson(starts, 1000)
+        runs = [
+            checked(tps=f"{max(1, n) / duration:.6f}", throttle_per_s=throttle, duration_s=duration) for n in counts
+        ]
+        return [found.get("throttle_bound") for found, _ in runs]
+
+    whole, half = told(throttle * duration), told(throttle * duration // 2)
+
+    assert sum(one is not None and "this is the throttle" in one.sentence for one in whole) >= 990
+    assert not [one for one in half if one is not None and not one.ok]
+
+
 @pytest.mark.parametrize(
     ("figures", "ceiling", "ok"),
     [
@@ -176,6 +233,15 @@ def test_no_server_gets_more_out_of_so_many_clients(figures: dict[str, Any], cei
     bound = found["client_bound"]
     assert (bound.ok, bound.expected) == (ok, ceiling)
     assert "cannot exceed" in bound.sentence
+
+
+def test_a_coarse_latency_does_not_tell_whether_clients_had_time_to_spare() -> None:
+    found, left = checked(clients=4, tps=37_900, latency_ms="0.10")
+
+    # 0.095 to 0.105 ms: 4 clients make 38,095 to 42,105
+    assert found["littles_law"].ok
+    assert "client_bound" not in found
+    assert "cannot exceed 40,000.00 tps (38,095 to 42,105 as that latency is rounded)" in left["client_bound"].sentence
 
 
 def test_a_derived_latency_tells_nothing_of_the_clients() -> None:
