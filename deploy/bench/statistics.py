@@ -20,6 +20,7 @@ SEED = 20260101
 USUAL_TPS = 1000.0
 PAIRS = (2, 3, 4, 5, 6, 8, 10, 14, 20)
 UNEQUAL = ((2, 3), (3, 5), (4, 7), (6, 9), (10, 20))
+ROUNDED_NOISE = (0.15, 0.5, 1.0, 2.0)
 INJECTED = (0.03, 0.05, 0.10)
 
 
@@ -85,6 +86,19 @@ def coverage(session: Session, pairs: int | tuple[int, int], *, times: int, rng:
     return held / times
 
 
+def coverage_of_rounded(
+    noise_digits: float, count: int, *, paired: bool, times: int, rng: np.random.Generator
+) -> float:
+    """The same of whole numbers around 100 whose noise is so many of their last digit; each has a truth of its own."""
+    held = 0
+    for _ in range(times):
+        base, ratio = 100 + rng.random(), math.exp(rng.uniform(-0.03, 0.03))
+        first, second = (np.round(of + noise_digits * rng.normal(size=count)) for of in (base, base * ratio))
+        found = compare(baseline=first.tolist(), candidate=second.tolist(), paired=paired)
+        held += found.low <= 100 * (ratio - 1) <= found.high
+    return held / times
+
+
 def found_at_its_own(session: Session, pairs: int, *, times: int, rng: np.random.Generator) -> tuple[float, float]:
     """(share found, median of the printed smallest detectable difference), where each comparison gets the difference
     that it calls its smallest detectable one."""
@@ -137,6 +151,12 @@ def measure(*, times: int) -> None:
     drawn = [session for session in SESSIONS if session.order == "drawn"]
     rows = [[s.name, *(percent(coverage(s, sides, times=times, rng=rng)) for sides in UNEQUAL)] for s in drawn]
     table(["session", *(f"{first} and {second}" for first, second in UNEQUAL)], rows)
+    print("Without pairs, of whole numbers around 100, by runs of each side\n")
+    rows = [
+        [f"noise of {n:g}", *(percent(coverage_of_rounded(n, c, paired=False, times=times, rng=rng)) for c in PAIRS)]
+        for n in ROUNDED_NOISE
+    ]
+    table(["", *map(str, PAIRS)], rows)
     print(
         "A difference as large as the printed smallest detectable one (its median): found in percent; 80 is claimed\n"
     )

@@ -67,7 +67,8 @@ class CompareView(APIView):
 
         `verdict` goes by the interval alone: `faster` or `slower` where 0 lies outside of it, `no_difference` where all
         of it lies within `margin_percent`, else `inconclusive`, with how many `more_runs` of each side would settle it.
-        `smallest_detectable_percent`: a true difference of this size is found in 4 of 5 such comparisons.
+        `smallest_detectable_percent`: a true difference of this size is found in 4 of 5 such comparisons. `method` ends
+        with `rounding of the values` where what these may have lost when they were rounded is in the interval.
         """
         # scipy takes half a second and 40 MB, which no other request should pay for.
         from apps.benchmarks.domain.comparison import compare

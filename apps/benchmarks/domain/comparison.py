@@ -18,6 +18,8 @@ MARGIN_PERCENT = 5.0
 POWER = 0.80  # how often the smallest detectable difference is found
 ROUNDING = "rounding of the values"
 _NO_SPREAD = 1e-12
+# An interval that is wider than what two values lost by rounding so many times holds without that.
+_HARDLY_WIDER = 2
 _LARGEST_LOG = 690.0  # e to it is still a number
 
 
@@ -71,7 +73,7 @@ def compare(
     margin = math.log1p(_within("margin_percent", margin_percent, 0.01, 100) / 100)
     seconds = None if run_s is None else _within("run_s", run_s, 0.001, 1e7)
     found = _estimate(first, second, is_paired=is_paired)
-    is_rounded = found.method == ROUNDING
+    is_rounded = ROUNDING in found.method
     verdict = judge(found, margin=margin, higher_is_better=higher_is_better)
     more = None
     if verdict is Verdict.INCONCLUSIVE and not is_rounded:
@@ -89,6 +91,7 @@ def compare(
         medians=medians,
         unit=unit,
         is_rounded=is_rounded,
+        is_constant=found.method == ROUNDING,
     )
     if verdict is Verdict.INCONCLUSIVE:
         words += comparison_words.outlook(more, minutes, most=MOST)
@@ -128,16 +131,30 @@ def _logs(values: Sequence[float]) -> list[float]:
 
 
 def _estimate(first: Sequence[float], second: Sequence[float], *, is_paired: bool) -> Estimate:
+    """Where values are tied since they were rounded, with what the interval may be for those they were rounded from."""
+    found = _unrounded(first, second, is_paired=is_paired)
+    lost = rounding([*first, *second])  # both are of one tool, and JSON drops zeros at the end
+    width = max(_NO_SPREAD, lost / median(first) + lost / median(second))
+    if found.high - found.low > _HARDLY_WIDER * width:
+        return found
+    # The more a baseline is and the less a candidate, the lower both ends lie, whatever the method but Student's t.
+    down = _unrounded(_shifted(first, lost), _shifted(second, -lost), is_paired=is_paired)
+    up = _unrounded(_shifted(first, -lost), _shifted(second, lost), is_paired=is_paired)
+    low, high = min(found.low, down.low, found.middle - _NO_SPREAD), max(found.high, up.high, found.middle + _NO_SPREAD)
+    never_vary = min(first) == max(first) and min(second) == max(second)
+    return Estimate(found.middle, low, high, found.df, ROUNDING if never_vary else f"{found.method}, {ROUNDING}")
+
+
+def _unrounded(first: Sequence[float], second: Sequence[float], *, is_paired: bool) -> Estimate:
     a, b = _logs(first), _logs(second)
     if is_paired:
-        found = intervals.of_pairs([after - before for before, after in zip(a, b, strict=True)])
-    else:
-        found = intervals.of_samples(a, b)
-    if found.high - found.low > _NO_SPREAD:
-        return found
-    # Values that never vary were rounded: what they were rounded from may differ by so much.
-    width = rounding(first) + rounding(second)
-    return Estimate(found.middle, found.middle - width, found.middle + width, found.df, ROUNDING)
+        return intervals.of_pairs([after - before for before, after in zip(a, b, strict=True)])
+    return intervals.of_samples(a, b)
+
+
+def _shifted(values: Sequence[float], by: float) -> list[float]:
+    """No value is less than the digit that it was printed with, so half of one leaves it above 0."""
+    return [value + by for value in values]
 
 
 def _detectable(found: Estimate) -> float:

@@ -17,8 +17,12 @@ def sentence(
     medians: tuple[float, float],
     unit: str,
     is_rounded: bool,
+    is_constant: bool,
 ) -> str:
-    """percents: the difference, and the ends of its interval. medians: of the baseline and of the candidate."""
+    """percents: the difference, and the ends of its interval. medians: of the baseline and of the candidate.
+
+    is_rounded: what rounding may have taken is in the interval. is_constant: all values of each side are the same.
+    """
     middle, low, high = (signed(each) for each in percents)
     seen = f"{middle} (95 % interval {low} to {high}), medians {figure(medians[0])} and {figure(medians[1])} {unit}."
     largest = max(abs(percents[1]), abs(percents[2]))
@@ -32,7 +36,12 @@ def sentence(
         found = (
             f"These runs do not tell: {seen} They would show a difference of {unsigned(detectable)} in 4 of 5 cases."
         )
-    if is_rounded:
+    if is_rounded and not is_constant:
+        found += (
+            " The interval alone would be about as narrow as what the values may have lost when they were rounded, so "
+            "that is added to it."
+        )
+    elif is_rounded:
         found += " The values do not vary at all, so the interval is what they may have lost when they were rounded."
     return found
 
@@ -50,7 +59,10 @@ def outlook(more_runs: int | None, more_minutes: float | None, *, most: int) -> 
 
 def signed(percent: float) -> str:
     """As +4.2 %, with a true minus."""
-    return ("−" if percent < 0 else "+") + unsigned(abs(percent), up=False) if percent <= _HUGE_PERCENT else _HUGE
+    if percent > _HUGE_PERCENT:
+        return _HUGE
+    sign = "−" if round(percent, 2) < 0 else "+"  # nothing is neither less than nothing
+    return sign + unsigned(abs(percent), up=False)
 
 
 def unsigned(percent: float, *, up: bool = True) -> str:

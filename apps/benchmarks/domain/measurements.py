@@ -41,10 +41,10 @@ def _number(field: str, value: object) -> float:
 
 
 def rounding(values: Sequence[float]) -> float:
-    """Half of the smallest digit that any value is printed with, as a share of the smallest value.
+    """Half of the smallest digit that any value is printed with: each stands for so much less to so much more.
 
     Whole numbers are taken as printed to 1: 100 stands for anything from 99.5 to 100.5.
     """
     exponents = (Decimal(repr(value)).normalize().as_tuple().exponent for value in values)
     finest = min(exponent for exponent in exponents if isinstance(exponent, int))
-    return math.ldexp(10.0 ** min(finest, 0), -1) / min(values)
+    return math.ldexp(10.0 ** min(finest, 0), -1)

@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from apps.benchmarks.domain.comparison import MARGIN_PERCENT, ROUNDING, Comparison, compare
+from apps.benchmarks.domain.comparison_words import signed
 from apps.benchmarks.domain.measurements import MeasurementError
 from apps.benchmarks.domain.runs_needed import MOST
 
@@ -108,6 +109,14 @@ def test_the_sentence(candidate: list[float], options: dict[str, Any], sentence:
     assert compare(baseline=[100] * 6, candidate=candidate, **options).sentence == sentence
 
 
+@pytest.mark.parametrize(
+    ("percent", "said"),
+    [(-0.004, "+0.00 %"), (0.0, "+0.00 %"), (-0.006, "−0.01 %"), (0.006, "+0.01 %"), (-12.34, "−12.3 %")],
+)
+def test_nothing_is_never_shown_as_less_than_nothing(percent: float, said: str) -> None:
+    assert signed(percent) == said
+
+
 def test_what_is_open_says_how_many_more_runs_would_settle_it() -> None:
     found = compare(baseline=[100, 104, 97], candidate=[102, 91, 103], run_s=90)
 
@@ -151,7 +160,6 @@ def test_a_settled_one_needs_no_more_runs() -> None:
         ([100] * 5, [100] * 5, None, (-0.995, 1.005), "no_difference"),
         ([100] * 5, [110] * 5, None, (8.955, 11.055), "faster"),  # 1.1 * exp(∓(0.5/100 + 0.5/110))
         ([100] * 3, [100] * 4, None, (-0.995, 1.005), "no_difference"),
-        ([99.5, 100], [99.5, 100], True, (-0.1005, 0.1005), "no_difference"),  # twice 0.05 / 99.5
     ],
 )
 def test_values_that_never_vary_may_have_been_rounded(
@@ -162,6 +170,36 @@ def test_values_that_never_vary_may_have_been_rounded(
     assert (found.low, found.high) == pytest.approx(ends, abs=1e-3)
     assert (found.method, found.verdict) == (ROUNDING, verdict)
     assert "do not vary at all" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "paired", "ends", "verdict"),
+    [
+        # 18 of 20 ratios stand for anything from 99.5 / 100.5 to 100.5 / 99.5
+        ([100] * 20, [*[100] * 18, 50, 50], True, (-0.995, 1.005), "no_difference"),
+        ([100] * 20, [*[100] * 18, 50, 50], False, (-0.995, 1.005), "no_difference"),
+        # most stand around 103: 102.5 / 100.5 to 103.5 / 99.5
+        ([100] * 1000, [100 + run % 7 for run in range(1000)], False, (1.990, 4.020), "faster"),
+        # mean logarithm of 109.5 / 100.5, 219.5 / 200.5 and 329.5 / 300.5 less 4.303 standard errors; and likewise up
+        ([100, 200, 300], [110, 220, 330], True, (8.465, 11.558), "faster"),
+    ],
+)
+def test_ties_are_as_wide_as_what_they_were_rounded_from_and_not_said_to_be_all_the_same(
+    baseline: list[float], candidate: list[float], paired: bool, ends: tuple[float, float], verdict: str
+) -> None:
+    found = compare(baseline=baseline, candidate=candidate, paired=paired)
+
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-3)
+    assert found.verdict == verdict
+    assert found.method.endswith(f", {ROUNDING}")
+    assert "do not vary" not in found.sentence
+    assert "what the values may have lost when they were rounded, so that is added" in found.sentence
+
+
+def test_values_that_vary_without_a_common_ratio_are_not_ties() -> None:
+    found = compare(baseline=[100, 200, 300], candidate=[110, 220, 330], paired=False)
+
+    assert (found.method, found.verdict) == ("Welch's t", "inconclusive")
 
 
 def test_ones_and_ones_need_more_digits() -> None:
@@ -209,7 +247,7 @@ figures = st.lists(st.floats(500, 2000), min_size=2, max_size=25)
 
 
 def is_spread(*found: Comparison) -> bool:
-    return all(each.method != ROUNDING for each in found)
+    return all(ROUNDING not in each.method for each in found)
 
 
 @given(baseline=figures, candidate=figures)
