@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from apps.benchmarks.domain.arms import TPS, Compared, Metric
 from apps.benchmarks.domain.comparison import Comparison
-from apps.benchmarks.domain.comparison_words import signed, unsigned
+from apps.benchmarks.domain.comparison_words import outlook, signed, unsigned
+from apps.benchmarks.domain.runs_needed import MOST
 from apps.benchmarks.domain.verdicts import Verdict
 
 _MOST_NAMED = 2
@@ -63,26 +63,19 @@ def in_short(found: Comparison) -> str:
     if found.verdict is Verdict.NO_DIFFERENCE:
         return f"no difference larger than {unsigned(_largest(found))}"
     seen = f"open: {unsigned(found.smallest_detectable_percent)} would have shown in 4 of 5 cases"
-    return f"{seen}.{_outlook(found)}"
+    return f"{seen}.{outlook(found.more_runs, found.more_minutes, most=MOST)}"
 
 
 def of_arm(label: str, base: str, found: Comparison, metric: Metric = TPS) -> str:
     """The verdict on its rate, or on another metric."""
     interval = f"95 % interval {signed(found.low)} to {signed(found.high)}"
-    change = f"{signed(found.difference_percent)} {metric.unit}, {interval}"
+    change = f"{signed(found.difference_percent)} in {metric.unit}, {interval}"
     if found.verdict in {Verdict.FASTER, Verdict.SLOWER}:
         return f"{label} is {found.verdict} than {base}: {change}."
     if found.verdict is Verdict.NO_DIFFERENCE:
         return f"No difference larger than {unsigned(_largest(found))}: {change}."
     more = f"{change}. A difference of {unsigned(found.smallest_detectable_percent)} would have shown in 4 of 5 cases."
-    return f"Open: {more}{_outlook(found)}"
-
-
-def _outlook(found: Comparison) -> str:
-    if found.more_runs is None:
-        return ""
-    minutes = "" if found.more_minutes is None else f", {math.ceil(found.more_minutes):,} min of both,"
-    return f" About {found.more_runs:,} more runs of each{minutes} would settle it."
+    return f"Open: {more}{outlook(found.more_runs, found.more_minutes, most=MOST)}"
 
 
 def _largest(found: Comparison) -> float:

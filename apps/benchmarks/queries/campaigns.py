@@ -50,8 +50,9 @@ class CampaignSummary(TypedDict):
 class TrendPoint(TypedDict):
     """The typical run of an arm in this round, in tps, with its 95 % interval; null where there is none.
 
-    change: none, too_early, suspected or confirmed, against the rounds before; "" without a figure. limit_percent: a
-    change from which on it would have shown. moved: what it was measured under that was another before, as
+    change: none, too_early, suspected or confirmed, against the rounds before; "" without a figure. limit_percent: from
+    which change on a round counts as a step; a true change of just that size is suspected in about half of the rounds.
+    moved: what it was measured under that was another before, as
     "measured at 10.0.0.5:6432 instead of 10.0.0.4:6432"; of a suspicion or a step, than before that was first seen.
     """
 
@@ -194,7 +195,7 @@ def _sentence(labels: Sequence[str], rounds: Sequence[Measured]) -> str:
     if not latest or all(one.change is Change.TOO_EARLY for one in latest):
         return f"Too early to tell a step from noise: {FEWEST_BEFORE} rounds are needed before."
     limits = [one.limit_percent for one in latest if one.limit_percent is not None]
-    seen = f" A step of {max(limits):.1f} % or more would have shown." if limits else ""
+    seen = f" A change counts as a step from {max(limits):.1f} % on." if limits else ""
     return f"No arm has stepped.{seen}"
 
 
