@@ -11,6 +11,8 @@ from apps.benchmarks.domain.run_result import RunResult
 
 # That every client was busy is what a closed loop without a throttle is for: it is no finding of a single run.
 _OF_OWN_RUNS = ("littles_law", "statement_sum", "throttle_bound", "too_short")
+# Chance leaves open whether it was the throttle: nothing to rely on as a capacity, and nothing a sweep can mark.
+THROTTLE_UNSURE = "throttle_unsure"
 PERCENTILE = 99
 
 
@@ -51,10 +53,12 @@ def _sane(result: RunResult, clients: int, duration_s: int, throttle_per_s: floa
         "duration_s": duration_s,
         "percentile": PERCENTILE,
     }
-    checked, _ = sanity.check_run(run_figures(printed))
-    return [
+    checked, left = sanity.check_run(run_figures(printed))
+    found: list[RunFinding] = [
         {"check": one.check, "ok": one.ok, "sentence": one.sentence} for one in checked if one.check in _OF_OWN_RUNS
     ]
+    unsure = [one.sentence for one in left if one.check == "throttle_bound" and not one.missing]
+    return found + [{"check": THROTTLE_UNSURE, "ok": False, "sentence": sentence} for sentence in unsure]
 
 
 def _co_located(placement: Mapping[str, Sequence[str]]) -> RunFinding:

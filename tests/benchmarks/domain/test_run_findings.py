@@ -49,6 +49,14 @@ def test_a_throttle_that_was_reached_is_no_capacity() -> None:
     assert {one["check"]: one["ok"] for one in free}["throttle_bound"] is True
 
 
+def test_a_rate_that_chance_may_have_made_of_its_throttle_is_told_as_open() -> None:
+    found = of_run(result(tps=8.0), clients=8, duration_s=6, placement=APART, throttle_per_s=10)
+
+    [unsure] = [one for one in found if one["check"].startswith("throttle_")]
+    assert (unsure["check"], unsure["ok"]) == ("throttle_unsure", False)
+    assert "It may be the throttle or the servers" in unsure["sentence"]
+
+
 def test_sessions_made_for_each_transaction_are_in_no_latency() -> None:
     found = of_run(result(mean=3.5), clients=4, duration_s=60, placement=APART, reconnects=True)
 
