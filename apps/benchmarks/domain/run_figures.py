@@ -58,7 +58,8 @@ class RunFigures:
 
     tps: completed per second, in the unit of throttle_per_s. batch: how many of that unit one transaction completes, as
     messages of a queue; 1 where tps counts transactions. latency_is_derived: the tool measured no latency and printed
-    clients / tps. percentile: the highest that is read off the run, in 50..100 exclusive.
+    clients / tps. percentile: the highest that is read off the run, in 50..100 exclusive. is_throttled_evenly: starts
+    are as far apart as the throttle says, and not drawn at random as those of pgbench and sysbench.
     """
 
     clients: int | None
@@ -70,6 +71,7 @@ class RunFigures:
     batch: int | None
     duration_s: Figure | None
     percentile: Figure | None = None
+    is_throttled_evenly: bool = False
 
     @property
     def unit(self) -> str:
@@ -91,6 +93,7 @@ def run_figures(given: Mapping[str, object]) -> RunFigures:
         batch=_count("batch", given.get("batch")),
         duration_s=_figure("duration_s", given.get("duration_s")),
         percentile=_figure("percentile", given.get("percentile")),
+        is_throttled_evenly=bool(given.get("is_throttled_evenly")),
     )
     if found.percentile is not None and not 50 <= found.percentile.value < 100:
         raise FigureError("percentile", found.percentile, "a number from 50 to below 100")

@@ -34,7 +34,7 @@ def of_run(
     is_closed_loop: as of the workload; where it is not, clients / tps says nothing of latency.
     """
     is_checked = is_closed_loop and not reconnects
-    sane = _sane(result, clients, duration_s, throttle_per_s)
+    sane = _sane(result, clients, duration_s, throttle_per_s, is_closed_loop=is_closed_loop)
     found = [_co_located(placement), *(one for one in sane if is_checked or one["check"] != "littles_law")]
     found += _told_by_drivers(result)
     if result["failed"]:
@@ -42,7 +42,9 @@ def of_run(
     return found
 
 
-def _sane(result: RunResult, clients: int, duration_s: int, throttle_per_s: float | None) -> list[RunFinding]:
+def _sane(
+    result: RunResult, clients: int, duration_s: int, throttle_per_s: float | None, *, is_closed_loop: bool
+) -> list[RunFinding]:
     mean = result["latency_ms"]["mean"]
     printed = {
         "clients": clients,
@@ -52,6 +54,7 @@ def _sane(result: RunResult, clients: int, duration_s: int, throttle_per_s: floa
         "throttle_per_s": throttle_per_s,
         "duration_s": duration_s,
         "percentile": PERCENTILE,
+        "is_throttled_evenly": not is_closed_loop,  # messages are due one after the other
     }
     checked, left = sanity.check_run(run_figures(printed))
     found: list[RunFinding] = [

@@ -112,7 +112,7 @@ def _throttle_bound(run: RunFigures) -> Finding | str:
     if run.tps is None or run.throttle_per_s is None:
         return _MISSING
     duration_s = run.duration_s.value if run.duration_s else None
-    throttle = Throttle(run.throttle_per_s.value, duration_s, run.batch or 1)
+    throttle = Throttle(run.throttle_per_s.value, duration_s, run.batch or 1, run.is_throttled_evenly)
     is_reached = throttle.is_reached(run.tps)
     shown = throttle.ceiling.quantize(Decimal("0.01"))
     over = f" over {run.duration_s} s" if run.duration_s else ""

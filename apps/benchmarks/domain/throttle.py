@@ -20,11 +20,15 @@ _TOLERANCE = Decimal("0.001")
 
 @dataclass(frozen=True, slots=True)
 class Throttle:
-    """per_s: in the unit of the rate. duration_s: None where not known. batch: of that unit in one transaction."""
+    """per_s: in the unit of the rate. duration_s: None where not known. batch: of that unit in one transaction.
+
+    is_even: starts are not drawn at random, so chance moves nothing.
+    """
 
     per_s: Decimal
     duration_s: Decimal | None
     batch: int
+    is_even: bool = False
 
     @property
     def ceiling(self) -> Decimal:
@@ -42,6 +46,8 @@ class Throttle:
         Of r T expected starts r T ± sqrt(r T); roots are compared, as they differ by 1/2 however many there are.
         Without the duration: from half of it to twice as much, which a short run may make.
         """
+        if self.is_even:
+            return self.per_s, self.per_s
         if not self.duration_s:
             return self.per_s / 2, self.per_s * 2
         root = self._starts(self.duration_s).sqrt()

@@ -57,6 +57,14 @@ def test_a_rate_that_chance_may_have_made_of_its_throttle_is_told_as_open() -> N
     assert "It may be the throttle or the servers" in unsure["sentence"]
 
 
+def test_messages_that_are_due_one_after_the_other_leave_nothing_to_chance() -> None:
+    found = of_run(result(tps=8.0), clients=8, duration_s=6, placement=APART, throttle_per_s=10, is_closed_loop=False)
+
+    [free] = [one for one in found if one["check"].startswith("throttle_")]
+    assert (free["check"], free["ok"]) == ("throttle_bound", True)
+    assert "not the throttle" in free["sentence"]
+
+
 def test_sessions_made_for_each_transaction_are_in_no_latency() -> None:
     found = of_run(result(mean=3.5), clients=4, duration_s=60, placement=APART, reconnects=True)
 
