@@ -23,14 +23,12 @@ from apps.benchmarks.domain.raw_output import LogTail, storable
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.run_result import Part, Seconds
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
-from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.domain.workloads import RESEED
 from apps.benchmarks.drivers import database, half_made, known
 from apps.benchmarks.drivers.driver import Account, CannotPrepare, ProgramMissing, with_options
 from apps.benchmarks.drivers.processes import Command, Line, NotStarted, Process, Processes
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
 from apps.benchmarks.queries import targets
-from apps.clusters.models import BackendLatest
 
 logger = logging.getLogger(__name__)
 
@@ -153,7 +151,7 @@ class _Attempt:
         standbys = [one.servers[0] for one in offered if one.key.startswith("standby:")]
         self._phase("waits until the standbys have applied its data")
         until = time.monotonic() + REPLAYS_WITHIN_S
-        applying = [] if reached.leads_to_primary else self._applying(standbys)
+        applying = [] if reached.leads_to_primary else run_replication.applying(self.run, self._wish, standbys)
         database.await_replay(primary, applying, self._account, watch=self._watch, until=until)
         cluster = self.run.cluster
         self._unseen = run_endpoint.look_behind(
@@ -181,15 +179,6 @@ class _Attempt:
             place = half_made.tablespace_words(*asked, str(error))
             left = half_made.discard(*asked, tables, but=before)
             raise RunFailed(" ".join(filter(None, [str(error), place, left]))) from error
-
-    def _applying(self, standbys: Sequence[Server]) -> list[Server]:
-        """Those that the run reads from: a pgpool may send its reads to any that is not known to be away."""
-        if self._wish.topology.is_direct:
-            chosen = {server.name for server in self._wish.topology.servers}
-            return [one for one in standbys if one.name in chosen]
-        seen = BackendLatest.objects.filter(backend__cluster=self.run.cluster).select_related("backend")
-        away = {each.backend.shown_name for each in seen if each.reason}
-        return [one for one in standbys if one.name not in away]
 
     def _measure(self) -> list[Part]:
         commands = self._commands(self.run.duration_s, is_measured=True)
@@ -330,16 +319,9 @@ class _Attempt:
             raise RunStopped(self.run.stop_reason)
 
     def _guard_lag(self) -> None:
-        if self._access.most_lag_s is None:
-            return
-        late = BackendLatest.objects.filter(
-            backend__cluster=self.run.cluster, replay_lag_s__gt=self._access.most_lag_s
-        ).select_related("backend").first()  # fmt: skip
-        if late is not None:
-            raise RunStopped(
-                f"{late.backend.shown_name} is {late.replay_lag_s:.1f} s behind; during a run at most "
-                f"{self._access.most_lag_s:g} s are allowed."
-            )
+        most_s = self._access.most_lag_s
+        if most_s is not None and (why := run_replication.far_behind(self.run, most_s=most_s)):
+            raise RunStopped(why)
 
     def _phase(self, words: str, **changes: object) -> None:
         self._log_tail.begin(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from apps.benchmarks.domain import replication
 from apps.benchmarks.domain.replication import ReplicationFacts
@@ -13,6 +13,7 @@ from apps.benchmarks.domain.topologies import Server
 from apps.benchmarks.drivers import replication as asked
 from apps.benchmarks.drivers.driver import Account, CannotPrepare
 from apps.benchmarks.models import BenchmarkRun
+from apps.clusters.models import BackendLatest
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +54,28 @@ def refuse_unless_commits_return(
             raise CannotPrepare(why)
         watch()
         time.sleep(_LOOKS_EVERY_S)
+
+
+def applying(run: BenchmarkRun, wish: Wish, standbys: Sequence[Server]) -> list[Server]:
+    """Those that the run reads from: a pgpool may send its reads to any that is not known to be away."""
+    if wish.topology.is_direct:
+        chosen = {server.name for server in wish.topology.servers}
+        return [one for one in standbys if one.name in chosen]
+    seen = BackendLatest.objects.filter(backend__cluster=run.cluster).select_related("backend")
+    away = {each.backend.shown_name for each in seen if each.reason}
+    return [one for one in standbys if one.name not in away]
+
+
+def far_behind(run: BenchmarkRun, *, most_s: float) -> str:
+    """Why the run ends, as a standby was polled latest; "" where none is behind by more."""
+    late = BackendLatest.objects.filter(
+        backend__cluster=run.cluster, replay_lag_s__gt=most_s
+    ).select_related("backend").first()  # fmt: skip
+    if late is None:
+        return ""
+    return (
+        f"{late.backend.shown_name} is {late.replay_lag_s:.1f} s behind; during a run at most {most_s:g} s are allowed."
+    )
 
 
 def waiting_words(primary: Server, account: Account) -> str:
