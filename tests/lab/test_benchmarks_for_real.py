@@ -13,6 +13,7 @@ from django.utils import timezone
 from psycopg import sql
 
 from apps.benchmarks.control import comparison_rows, run_engine, run_folder, run_rows
+from apps.benchmarks.domain.counters_check import FEWEST
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun, RunSample
 from apps.clusters.models import BackendLatest, Cluster, InstanceLatest
 from deploy.lab import Lab
@@ -41,7 +42,11 @@ def test_a_run_makes_its_data_measures_and_says_what_it_was_measured_under(loada
     assert environment["client"]["program"].startswith("pgbench (PostgreSQL)")
     assert len(environment["placement"]["localhost"]) == 7
     checks = {one["check"]: one["ok"] for one in body["findings"]}
+    counted = [one["sentence"] for one in body["findings"] if one["check"] == "counters_disagree"]
     assert (checks["co_located"], checks["too_short"], "littles_law" in checks) == (False, False, True)
+    # Of a machine that is too slow nothing is said.
+    assert len(counted) == (body["transactions"] >= FEWEST)
+    assert not any(" the rest " in one for one in counted)
     assert loadable.addresses["app"]["password"] not in str(body)
 
 

@@ -15,9 +15,13 @@ from apps.clusters.models import Cluster
 
 @dataclass(frozen=True)
 class Reached:
-    """leads_to_primary: whether all sessions are known to end there. notes: on what is behind an endpoint."""
+    """leads_to_primary: whether all sessions are known to end there. notes: on what is behind an endpoint.
+
+    stays_within: whether all are known to end at servers of the cluster.
+    """
 
     leads_to_primary: bool = False
+    stays_within: bool = True
     notes: tuple[str, ...] = ()
 
 
@@ -53,7 +57,8 @@ def reach(
     elif whose.is_of_cluster is None:
         notes = (f"nobody knows whether {server.name} leads to the servers of {cluster.name}: {whose.words}",)
     # Others may lead the next session elsewhere, as pgpools behind it do with the next statement.
-    return Reached(kind == POOLER and found.is_in_recovery is False, notes)
+    stays_within = bool(whose.is_of_cluster) and kind != ROUTER
+    return Reached(kind == POOLER and found.is_in_recovery is False, stays_within, notes)
 
 
 def _refuse_other_servers(wish: Wish, account: Account, primary: Server, watch: Callable[[], None]) -> None:

@@ -8,20 +8,21 @@ from __future__ import annotations
 import logging
 import shlex
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from apps.benchmarks.control import run_endpoint, run_environment, run_folder, run_replication, run_rows
 from apps.benchmarks.control.cluster_course import ClusterCourse
+from apps.benchmarks.control.run_counters import RunCounters
 from apps.benchmarks.control.run_rows import LeaseLost
 from apps.benchmarks.domain import replication_words, run_findings, run_result, run_wish
 from apps.benchmarks.domain.failed_share import FailedShare
 from apps.benchmarks.domain.printed import UnreadableOutputError
 from apps.benchmarks.domain.raw_output import LogTail, storable
 from apps.benchmarks.domain.run_findings import RunFinding
-from apps.benchmarks.domain.run_result import Part, Seconds
+from apps.benchmarks.domain.run_result import Part, RunResult, Seconds
 from apps.benchmarks.domain.run_wish import Wish, WishRefused
 from apps.benchmarks.domain.workloads import RESEED
 from apps.benchmarks.drivers import database, half_made, known
@@ -153,6 +154,10 @@ class _Attempt:
         until = time.monotonic() + REPLAYS_WITHIN_S
         applying = [] if reached.leads_to_primary else run_replication.applying(self.run, self._wish, standbys)
         database.await_replay(primary, applying, self._account, watch=self._watch, until=until)
+        topology = self._wish.topology
+        counting = [*topology.servers] if topology.is_direct else [primary, *applying]
+        counting = counting if reached.stays_within else []
+        self._counters = RunCounters(self.run, self._wish, self._account, counting)
         cluster = self.run.cluster
         self._unseen = run_endpoint.look_behind(
             self._driver, self._wish, self._account, cluster=cluster, primary=primary
@@ -185,6 +190,7 @@ class _Attempt:
         self._seconds = Seconds(processes=len(commands))
         for number in range(len(commands)):
             (self._folder / str(number)).mkdir()
+        self._counters.begin(watch=self._watch)
         self._phase("measures", state=State.RUNNING, measured_at=self._clock())
         self._course = ClusterCourse(self.run.cluster, duration_s=self.run.duration_s)
         self._measures_since = time.monotonic()
@@ -205,10 +211,11 @@ class _Attempt:
 
     def _keep_result(self, parts: Sequence[Part]) -> None:
         found = run_result.merge(parts)
-        self._phase("checks its data")
-        broken = self._checked_data()
-        is_partial = bool(self._given_up) or any(part.report.is_partial for part in parts)
         environment = {**self.run.environment, **run_environment.at_end(self.run), "notes": self._notes}
+        broken = self._counted(found, environment)
+        self._phase("checks its data")
+        broken += self._checked_data()
+        is_partial = bool(self._given_up) or any(part.report.is_partial for part in parts)
         after = run_replication.look_again(self.run, self._wish, self._primary, self._account)
         environment["replication_after"] = after
         environment["course"] = self._course.points if self._course is not None else []
@@ -225,6 +232,12 @@ class _Attempt:
             self.run, self._holder, now=self._clock(), state=State.DONE, tps=found["tps"], result=found,
             environment=environment, findings=findings, is_partial=is_partial,
         )  # fmt: skip
+
+    def _counted(self, found: RunResult, environment: Mapping[str, object]) -> list[RunFinding]:
+        try:
+            return self._counters.findings(found, environment, watch=self._watch_check)
+        except RunStopped:  # what was measured stands all the same, and the next look tells of it
+            return []
 
     def _checked_data(self) -> list[RunFinding]:
         try:
