@@ -187,6 +187,11 @@ def test_the_signal_that_ended_it_is_named(status: int, name: str) -> None:
         ),
         ("ERROR:  canceling statement due to conflict with recovery", Cause.RECOVERY_CONFLICT, "hot_standby_feedback"),
         ('ERROR:  could not extend file "base/1/2": No space left on device', Cause.DISK_FULL, "base/1/2 cannot grow"),
+        # From PostgreSQL 16 on.
+        (
+            'ERROR:  could not extend file "base/1/2" with FileFallocate(): No space left on device', Cause.DISK_FULL,
+            "base/1/2 cannot grow",
+        ),
         ('ERROR:  could not extend file "base/1/2": wrote only 4096 of 8192 bytes', Cause.DISK_FULL, "base/1/2"),
         ("pgbench: error: could not write: No space left on device", Cause.DISK_FULL, "smaller scale"),
         ("ERROR:  canceling statement due to statement timeout", Cause.TIMEOUT, "statement_timeout"),
