@@ -228,7 +228,8 @@ _SIGNS = (
         "Raise max_standby_streaming_delay for the run, set hot_standby_feedback, or read from the primary.",
     ),
     _sign(
-        r"file \"(?P<name>[^\"]*)\"(?: with \w+\(\))?: ?(?:.* )?(?:No space left on device|wrote only \d+ of \d+ bytes)",
+        r"file \"(?P<name>[^\"]*)\"(?: with \w+\(\))?: ?"
+        r"(?:.* )?(?:No space left on device|wrote only \d+ of \d+ bytes)",
         Cause.DISK_FULL, "A disk is full: {name} cannot grow.",
         "Free space on the host that said so, or take a smaller scale.",
     ),
