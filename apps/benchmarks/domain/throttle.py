@@ -16,6 +16,8 @@ CHANCE, NO_CHANCE = Decimal(3), Decimal("4.5")
 # Fewer do not tell a throttle that was reached from a half reached one: 144 - 3 * 12 = 108 are 72 + 4 * 8.5 = 106.
 FEWEST_STARTS = 144
 _TOLERANCE = Decimal("0.001")
+# Below this a run is told as too short.
+USUAL_S = Decimal(60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,16 @@ class Throttle:
         """The least and the largest rate that starts drawn at random make of it: so pgbench and sysbench throttle.
 
         Of r T expected starts r T ± sqrt(r T); roots are compared, as they differ by 1/2 however many there are.
-        Without the duration: from half of it to twice as much, which a short run may make.
+        Without the duration the least is that of a run that is not too short, and the largest what one second may let
+        through from a bucket.
         """
         if self.is_even:
             return self.per_s, self.per_s
-        if not self.duration_s:
-            return self.per_s / 2, self.per_s * 2
-        root = self._starts(self.duration_s).sqrt()
-        each = self.batch / self.duration_s
-        return max(Decimal(0), root - deviations / 2) ** 2 * each, (root + deviations / 2) ** 2 * each
+        duration_s = self.duration_s or USUAL_S
+        root = self._starts(duration_s).sqrt()
+        each = self.batch / duration_s
+        least, largest = max(Decimal(0), root - deviations / 2) ** 2 * each, (root + deviations / 2) ** 2 * each
+        return least, largest if self.duration_s else max(largest, self.per_s * 2)
 
     def is_reached(self, rate: Figure) -> bool | None:
         """Whether the rate is the throttle's. None: chance may have made it of a throttle, or may not."""
