@@ -1,7 +1,7 @@
 """What holds for every test: markers by folder, the cheap ones first, and who was there (program versions)."""
 
 from collections.abc import Callable, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,8 +82,10 @@ def restored(product: "Product") -> "Iterator[Product]":
 @pytest.fixture
 def loadable_product(restored: "Product") -> "Iterator[Product]":
     """The product for a test that puts its cluster under load: what runs leave is put away, and load not allowed."""
+    begun = datetime.now(UTC)
     yield restored
     restored.ask("clusters/orders/benchmarks/", method="PUT", body={"is_on": False})
+    restored.forget_reads(begun)
     backends = restored.lab.backends
     with backends.connect(backends.primary, restored.lab.addresses["app"]["database"]) as superuser:
         superuser.execute(f"DROP TABLE IF EXISTS {PGBENCH_TABLES}".encode())

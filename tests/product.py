@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,16 @@ class Product:
             stdin=f"{password}\n",
         )  # fmt: skip
         return email, password
+
+    def forget_reads(self, since: datetime) -> None:
+        """Of a load's few busy sessions. For half an hour verdicts would take them for what sessions usually send."""
+        self.manage(
+            "shell", "-c",
+            "from apps.clusters.models import InstanceLatest, NodeSample\n"
+            f"NodeSample.objects.filter(at__gte='{since.isoformat()}').delete()\n"
+            "InstanceLatest.objects.update(draws_per_read=None, draws_at=None)",
+        )  # fmt: skip
+        wait_until(lambda: None not in self.observed(), "reads are seen again", told=self.distribution)
 
     # -- weights and rollouts
 
