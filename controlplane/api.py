@@ -8,4 +8,5 @@ urlpatterns = [
     path("", include("apps.accounts.api_urls")),
     path("", include("apps.clusters.api.urls")),
     path("", include("apps.benchmarks.api.urls")),
+    path("", include("apps.query_cache.api.urls")),
 ]

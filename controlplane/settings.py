@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "apps.live",
     "apps.clusters",
     "apps.benchmarks",
+    "apps.query_cache",
     "apps.costs",
     "apps.fleet",
 ]

@@ -14,6 +14,7 @@ urlpatterns = [
     path("o/<slug:organisation>/", include("apps.fleet.urls")),
     path("o/<slug:organisation>/", include("apps.clusters.urls")),
     path("o/<slug:organisation>/", include("apps.benchmarks.urls")),
+    path("o/<slug:organisation>/", include("apps.query_cache.urls")),
 ]
 
 handler400 = "controlplane.home.refused"

@@ -1,4 +1,4 @@
-"""Benchmarks: runs and campaigns of pgbench, sysbench and messaging workloads on registered clusters, compared with
-their noise. Here will live the stories `runs.py` and `campaigns.py`, one file per load generator under `drivers/`, and
-the arithmetic (parsers of their output, statistics, break-even of the query cache) under `domain/`.
+"""Benchmarks: runs, comparisons and campaigns of pgbench, sysbench, messaging and TPC-C-like loads on registered
+clusters, told with their noise. One load generator each stands under `drivers/`; parsers of what they print, statistics
+and verdicts are `domain/`.
 """

@@ -1,0 +1,5 @@
+"""Pages of the query cache, below /o/<organisation>/."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
