@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from apps.clusters.domain.show_rows import PoolCache
 from apps.clusters.history.metrics import METRICS
 from apps.clusters.history.series import series
 from apps.clusters.models import InstanceSample
@@ -44,8 +45,7 @@ def reading(instance_id: int, reads: tuple[int, int, int], hits: int, misses: in
         children_used=4,
         children_total=32,
         session_count=9,
-        cache_hit_count=hits,
-        cache_miss_count=misses,
+        cache=PoolCache(hits, misses, 131072, 1, 1, 219, 67108645, 0),
         nodes=tuple(NodeReading(node_id, "up", "standby", count) for node_id, count in enumerate(reads)),
         weights={0: 0.0, 1: 0.25, 2: 0.75},
     )

@@ -26,6 +26,7 @@ class InstanceSampleRow(NamedTuple):
     cache_hit_count: int | None = None
     cache_miss_count: int | None = None
     counted_since: dt.datetime | None = None
+    cache_entry_count: int | None = None
 
 
 class NodeSampleRow(NamedTuple):
@@ -54,7 +55,19 @@ class BackendSampleRow(NamedTuple):
 
 
 # A binary COPY without the types of its columns fails with a protocol violation.
-_INSTANCE_TYPES = ("int8", "timestamptz", "bool", "float4", "int4", "int4", "int8", "int8", "int8", "timestamptz")
+_INSTANCE_TYPES = (
+    "int8",
+    "timestamptz",
+    "bool",
+    "float4",
+    "int4",
+    "int4",
+    "int8",
+    "int8",
+    "int8",
+    "timestamptz",
+    "int8",
+)
 _NODE_TYPES = ("int8", "int2", "timestamptz", "int8", "float4", "bool")
 _BACKEND_TYPES = ("int8", "timestamptz", "bool", "bool", "float4", "int8", "float4", "int8", "int8")
 

@@ -25,6 +25,7 @@ class InstanceNow(NamedTuple):
     epoch: int
     tick: int
     counted_since: dt.datetime | None = None
+    cache_row: str | None = None
 
 
 class NodeNow(NamedTuple):
@@ -77,12 +78,12 @@ class BackendNow(NamedTuple):
 _INSTANCES = """
 INSERT INTO clusters_instance_latest AS old (
     instance_id, polled_at, answered_at, state, reason, probe_ms, children_used, children_total, session_count,
-    sessions_reason, cache_hit_count, cache_miss_count, epoch, tick, counted_since, state_since)
+    sessions_reason, cache_hit_count, cache_miss_count, epoch, tick, counted_since, cache_row, state_since)
 SELECT new.*, new.polled_at FROM unnest(
     %s::bigint[], %s::timestamptz[], %s::timestamptz[], %s::text[], %s::text[], %s::float8[], %s::int[], %s::int[],
-    %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::timestamptz[]
+    %s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::timestamptz[], %s::jsonb[]
 ) AS new (instance_id, polled_at, answered_at, state, reason, probe_ms, children_used, children_total, session_count,
-    sessions_reason, cache_hit_count, cache_miss_count, epoch, tick, counted_since)
+    sessions_reason, cache_hit_count, cache_miss_count, epoch, tick, counted_since, cache_row)
 ON CONFLICT (instance_id) DO UPDATE SET
     polled_at = excluded.polled_at,
     answered_at = coalesce(excluded.answered_at, old.answered_at),
@@ -98,7 +99,8 @@ ON CONFLICT (instance_id) DO UPDATE SET
     cache_miss_count = excluded.cache_miss_count,
     epoch = excluded.epoch,
     tick = excluded.tick,
-    counted_since = coalesce(excluded.counted_since, old.counted_since)
+    counted_since = coalesce(excluded.counted_since, old.counted_since),
+    cache_row = coalesce(excluded.cache_row, old.cache_row)
 """
 
 _NODES = """

@@ -7,6 +7,8 @@ from typing import Any
 
 from django.db import connection
 
+from apps.clusters.domain import cache_counters
+from apps.clusters.domain.cache_counters import CacheCounts
 from apps.clusters.models import Cluster, InstanceLatest, PgpoolInstance
 
 # How far before the window the sample may lie that its first increase is counted from.
@@ -46,7 +48,8 @@ FROM raw WHERE earlier IS NOT NULL AND at > %(start)s GROUP BY instance_id
 
 _CACHE = """
 WITH raw AS (
-    SELECT instance_id, at, cache_hit_count AS hits, cache_miss_count AS misses,
+    SELECT instance_id, at, cache_hit_count AS hits, cache_miss_count AS misses, cache_entry_count AS entries,
+           lag(cache_entry_count) OVER series AS earlier_entries,
            lag(cache_hit_count) OVER series AS earlier_hits, lag(cache_miss_count) OVER series AS earlier_misses
     FROM clusters_instance_sample
     WHERE instance_id = ANY(%(instances)s) AND at > %(from)s AND at <= %(end)s
@@ -56,7 +59,8 @@ WITH raw AS (
     SELECT *, hits < earlier_hits OR misses < earlier_misses AS is_restart FROM raw WHERE earlier_hits IS NOT NULL
 )
 SELECT instance_id, sum(CASE WHEN is_restart THEN hits ELSE hits - earlier_hits END)::bigint,
-       sum(CASE WHEN is_restart THEN misses ELSE misses - earlier_misses END)::bigint
+       sum(CASE WHEN is_restart THEN misses ELSE misses - earlier_misses END)::bigint,
+       sum(greatest(earlier_entries - entries, 0)) FILTER (WHERE NOT is_restart)::bigint
 FROM marked WHERE at > %(start)s GROUP BY instance_id
 """
 
@@ -67,7 +71,8 @@ class InstanceWindow:
 
     select_counts: node_id -> SELECTs routed there; empty if fewer than two samples lie in the window.
     sessions: ended within, or open at the end; None with sessions_reason where they could not be counted.
-    cache_hits, cache_misses: SELECTs that the query cache answered and did not; None without two samples.
+    cache_hits, cache_misses: SELECTs that the query cache answered, and num_selects; None without two samples.
+    dropped_entries: by how many its entries fell from sample to sample; None before they were counted.
     start, end: the samples that were compared; None without any.
     """
 
@@ -79,8 +84,17 @@ class InstanceWindow:
     is_restarted: bool = False
     cache_hits: int | None = None
     cache_misses: int | None = None
+    dropped_entries: int | None = None
     start: dt.datetime | None = None
     end: dt.datetime | None = None
+
+    @property
+    def cache_counts(self) -> CacheCounts | None:
+        """With the reads of the same time; None where its query cache was not counted."""
+        if self.cache_hits is None or self.cache_misses is None:
+            return None
+        reads = sum(self.select_counts.values()) if self.select_counts else None
+        return cache_counters.counted(hits=self.cache_hits, selects=self.cache_misses, reads=reads)
 
 
 def window_counts(
@@ -105,9 +119,10 @@ def window_counts(
         cursor.execute(_SESSIONS, parameters)
         sessions = {instance_id: (ended, still_open) for instance_id, ended, still_open in cursor.fetchall()}
         cursor.execute(_CACHE, parameters)
-        cached = {instance_id: (hits, misses) for instance_id, hits, misses in cursor.fetchall()}
+        cached = {instance_id: (hits, misses, dropped) for instance_id, hits, misses, dropped in cursor.fetchall()}
     return tuple(
-        _window(one, reads.get(one.pk, []), sessions.get(one.pk), cached.get(one.pk, (None, None))) for one in instances
+        _window(one, reads.get(one.pk, []), sessions.get(one.pk), cached.get(one.pk, (None, None, None)))
+        for one in instances
     )
 
 
@@ -115,7 +130,7 @@ def _window(
     instance: PgpoolInstance,
     reads: list[tuple[int, int, bool, dt.datetime, dt.datetime]],
     counted: tuple[int, int | None] | None,
-    cached: tuple[int | None, int | None],
+    cached: tuple[int | None, int | None, int | None],
 ) -> InstanceWindow:
     sessions = None if counted is None or counted[1] is None else counted[0] + counted[1]
     return InstanceWindow(
@@ -126,6 +141,7 @@ def _window(
         sessions_reason="" if sessions is not None else _reason(instance),
         cache_hits=cached[0],
         cache_misses=cached[1],
+        dropped_entries=cached[2],
         is_restarted=any(is_restart for _, _, is_restart, _, _ in reads),
         start=min((since for *_, since, _ in reads), default=None),
         end=max((until for *_, until in reads), default=None),

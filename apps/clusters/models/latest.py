@@ -33,6 +33,7 @@ class InstanceLatest(models.Model):
     sessions_reason = models.TextField(blank=True, help_text="why sessions cannot be counted")
     cache_hit_count = models.BigIntegerField(null=True)
     cache_miss_count = models.BigIntegerField(null=True)
+    cache_row = models.JSONField(null=True, help_text="SHOW POOL_CACHE as domain.show_rows.PoolCache names it")
     counted_since = models.DateTimeField(
         null=True, help_text="its counters were read without a break since then, and never restarted"
     )

@@ -19,6 +19,7 @@ class InstanceSample(models.Model):
     cache_hit_count = models.BigIntegerField(null=True)
     cache_miss_count = models.BigIntegerField(null=True)
     counted_since = models.DateTimeField(null=True)
+    cache_entry_count = models.BigIntegerField(null=True)
 
     class Meta:
         managed = False

@@ -142,8 +142,7 @@ class InstanceWatch:
             children_total=self._children_total,
             session_count=session_count,
             sessions_reason="" if session_count is not None else TOO_OLD,
-            cache_hit_count=shows.cache.hit_count,
-            cache_miss_count=shows.cache.miss_count,
+            cache=shows.cache,
             nodes=tuple(
                 NodeReading(one.node_id, one.status, one.role, one.select_count, errors.get(one.node_id))
                 for one in seen

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from apps.clusters.domain.instance_numbering import Address
-from apps.clusters.domain.show_rows import PoolNode
+from apps.clusters.domain.show_rows import PoolCache, PoolNode
 from apps.clusters.domain.watchdog import Watchdog
 from apps.clusters.outside.backend_client import BackendFacts
 from apps.clusters.outside.pcp import PcpNode
@@ -70,8 +70,7 @@ class InstanceReading:
     children_total: int | None = None
     session_count: int | None = None
     sessions_reason: str = ""
-    cache_hit_count: int | None = None
-    cache_miss_count: int | None = None
+    cache: PoolCache | None = None
     nodes: tuple[NodeReading, ...] = ()
     pool_nodes: tuple[PoolNode, ...] = ()
     weights: Mapping[int, float | None] = field(default_factory=dict)
@@ -83,6 +82,14 @@ class InstanceReading:
     @property
     def is_answering(self) -> bool:
         return self.state == "answering"
+
+    @property
+    def cache_hit_count(self) -> int | None:
+        return None if self.cache is None else self.cache.hit_count
+
+    @property
+    def cache_miss_count(self) -> int | None:
+        return None if self.cache is None else self.cache.miss_count
 
 
 @dataclass(frozen=True)

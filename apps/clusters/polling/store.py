@@ -1,7 +1,9 @@
 """Stores one tick of a cluster in one transaction, and tells viewers after it is committed."""
 
 import datetime as dt
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from django.db import connection, transaction
 
@@ -87,6 +89,7 @@ def _append(tick: Tick, lags: Mapping[int, KnownLag], memory: ClusterMemory) -> 
                 cache_hit_count=one.cache_hit_count,
                 cache_miss_count=one.cache_miss_count,
                 counted_since=_counted_since(one, memory),
+                cache_entry_count=None if one.cache is None else one.cache.entries,
             )
             for one in tick.instances
         ],
@@ -202,6 +205,7 @@ def _instance_now(reading: InstanceReading, tick: Tick, lease: Lease, memory: Cl
         epoch=lease.epoch,
         tick=tick.number,
         counted_since=_counted_since(reading, memory),
+        cache_row=None if reading.cache is None else json.dumps(asdict(reading.cache)),
     )
 
 

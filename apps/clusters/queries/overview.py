@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import TypedDict
 
-from apps.clusters.domain import ribbons
+from apps.clusters.domain import cache_counters, ribbons
 from apps.clusters.history import window_counts
 from apps.clusters.models import Cluster, ClusterEvent, InstanceLatest
 from apps.clusters.queries.debts import DebtAnswer, open_debts
@@ -253,14 +253,14 @@ def _flows(
 
 def _cache(cluster: Cluster, start: datetime, end: datetime) -> CacheFigures:
     """The operating hit ratio over all pgpools: counter differences, never the ratio since pgpool started."""
-    counts = [each for each in window_counts(cluster=cluster, start=start, end=end) if each.cache_hits is not None]
-    hits = sum(each.cache_hits or 0 for each in counts)
-    misses = sum(each.cache_misses or 0 for each in counts)
-    if not counts:
+    found = cache_counters.together(
+        counts for one in window_counts(cluster=cluster, start=start, end=end) if (counts := one.cache_counts)
+    )
+    if found is None:
         return {"hits": None, "misses": None, "hit_ratio": None, "reason": "no two samples of SHOW POOL_CACHE yet"}
-    if hits + misses == 0:
+    if found.operating_ratio is None:
         return {"hits": 0, "misses": 0, "hit_ratio": None, "reason": "the query cache was not asked: off, or no reads"}
-    return {"hits": hits, "misses": misses, "hit_ratio": hits / (hits + misses), "reason": ""}
+    return {"hits": found.hits, "misses": found.misses, "hit_ratio": found.operating_ratio, "reason": ""}
 
 
 def _versions(sight: Sight) -> str:
