@@ -60,6 +60,7 @@ bench-durability: setup-tests ## measure what replication modes and levels of sy
 bench-statistics: setup-tests ## look on simulated runs how often comparisons are right; needs no demo
 	@$(PYTHON) -m deploy.bench.statistics
 	@$(PYTHON) -m deploy.bench.nights
+	@$(PYTHON) -m deploy.bench.break_even
 
 bench-same-load: setup-tests ## look on real runs how often comparisons are right, in a lab of its own; half an hour
 	@$(PYTHON) -m deploy.bench.same_load
