@@ -179,7 +179,10 @@ def stop(*, caller: Caller, comparison: BenchmarkComparison, now: datetime) -> B
 def _wish(position: int, arm: Mapping[str, Any], **held_against: Any) -> Wish:
     asked = {key: value for key, value in arm.items() if key not in {"label", "x"}}
     try:
-        return run_wish.wish(**asked, **held_against)
+        wanted = run_wish.wish(**asked, **held_against)
+        if wanted.workload.needs_scratch:
+            raise WishRefused("workload", wanted.workload.key, "has no rate of its own that could be compared")
+        return wanted
     except WishRefused as error:
         raise WishRefused(f"arms.{position}.{error.field}", error.value, error.expected) from error
 

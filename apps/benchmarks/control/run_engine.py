@@ -13,7 +13,14 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from apps.benchmarks.control import run_endpoint, run_environment, run_folder, run_replication, run_rows
+from apps.benchmarks.control import (
+    run_configuration,
+    run_endpoint,
+    run_environment,
+    run_folder,
+    run_replication,
+    run_rows,
+)
 from apps.benchmarks.control.cluster_course import ClusterCourse
 from apps.benchmarks.control.run_counters import RunCounters
 from apps.benchmarks.control.run_rows import LeaseLost
@@ -92,6 +99,7 @@ class _Attempt:
         self._driver = known.driver_of(self._wish.workload)
         self._program = self._driver.find_program()
         with run_folder.folder_of(self.run) as self._folder:
+            run_configuration.lay_out(self.run, self._wish, self._folder)
             self._driver.lay_out(self._program, self._wish, self._folder)
             self._prepare()
             if warm_up_s := self.run.warm_up_s:

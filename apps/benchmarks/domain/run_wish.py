@@ -102,6 +102,7 @@ def wish(
     """
     chosen = _workload(workload)
     target = _topology(topology, offered)
+    _refuse_apart(chosen, target, offered)
     found = _parameters(chosen, parameters or {})
     if found.get(WRITES.name, chosen.writes) and not target.takes_writes:
         takers = ", ".join(one.key for one in offered if one.takes_writes)
@@ -111,6 +112,8 @@ def wish(
     if clients < len(target.servers):
         raise WishRefused("clients", clients, f"is fewer than the {len(target.servers)} servers of {target.key}")
     _within("duration_s", duration_s, 1, limits.most_duration_s, "s")
+    if chosen.least_duration_s and duration_s < (least_s := chosen.least_duration_s(found)):
+        raise WishRefused("duration_s", duration_s, f"must be at least {least_s} s with these parameters")
     _within("warm_up_s", warm_up_s, 0, limits.most_duration_s, "s")
     if duration_s + warm_up_s > limits.most_duration_s:
         whole = f"makes {duration_s + warm_up_s} s with the measurement"
@@ -147,6 +150,15 @@ def _topology(key: str, offered: Sequence[Topology]) -> Topology:
             unknown = "; no endpoint of that name is registered, or no longer"
         raise WishRefused("topology", key, f"is none of this cluster; there are {known}{unknown}")
     return found
+
+
+def _refuse_apart(workload: Workload, target: Topology, offered: Sequence[Topology]) -> None:
+    """Scratch pgpools are started for one kind of load, and take no other."""
+    if workload.needs_scratch == target.is_scratch:
+        return
+    takers = ", ".join(one.key for one in offered if one.is_scratch == workload.needs_scratch) or "none"
+    held = "; no configuration of a pgpool is known yet" if workload.needs_scratch and takers == "none" else ""
+    raise WishRefused("topology", target.key, f"takes no {workload.key}; it can be run against: {takers}{held}")
 
 
 def _clients(workload: Workload, parameters: Mapping[str, Any], given: int | None) -> int:

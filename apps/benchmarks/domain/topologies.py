@@ -17,6 +17,8 @@ COMMIT_LEVELS = ("off", "local", "remote_write", "on", "remote_apply")
 WAITING_LEVELS = ("remote_write", "on", "remote_apply")
 AS_LOCAL = "no standby is synchronous now, so this waits for no more than local does"
 ENDPOINT = "endpoint"
+# pgpools that a run starts itself, made from the configuration of one of the cluster.
+SCRATCH = "scratch"
 
 
 def place_of(host: str, port: int) -> str:
@@ -65,6 +67,8 @@ class Server:
 class Topology:
     """key: as REST names it. takes_writes: whether what writes can be run against it.
 
+    copied_from: of scratch pgpools, the name of the one whose configuration they have; "" for any other.
+
     commit_level: that its sessions ask for; "" for what the role has. note: to know before it is chosen.
     """
 
@@ -74,6 +78,11 @@ class Topology:
     takes_writes: bool
     commit_level: str = ""
     note: str = ""
+    copied_from: str = ""
+
+    @property
+    def is_scratch(self) -> bool:
+        return bool(self.copied_from)
 
     @property
     def is_direct(self) -> bool:
@@ -82,7 +91,8 @@ class Topology:
 
     @property
     def is_through_pgpool(self) -> bool:
-        return any(server.is_pgpool or server.pgpools_behind for server in self.servers)
+        """Through those of the cluster."""
+        return not self.is_scratch and any(server.is_pgpool or server.pgpools_behind for server in self.servers)
 
     @property
     def endpoint(self) -> Server | None:
@@ -142,11 +152,20 @@ def _at_level(primary: Server, level: str, has_synchronous: bool | None) -> Topo
     )  # fmt: skip
 
 
+def scratch(name: str) -> Topology:
+    """name: of the pgpool whose configuration they have. Their ports are chosen when they start."""
+    server = Server(f"scratch of {name}", "127.0.0.1", 0, is_pgpool=True)
+    return Topology(
+        f"{SCRATCH}:{name}", f"scratch pgpools with the configuration of {name}", (server,), takes_writes=False,
+        copied_from=name,
+    )  # fmt: skip
+
+
 def find(key: str, offered: Iterable[Topology]) -> Topology | None:
-    """The one with this key; plain "pgpool" and "standby" mean the first of them."""
+    """The one with this key; plain "pgpool", "standby" and "scratch" mean the first of them."""
     known = list(offered)
     exact = next((one for one in known if one.key == key), None)
-    if exact is not None or key not in {PGPOOL, STANDBY}:
+    if exact is not None or key not in {PGPOOL, STANDBY, SCRATCH}:
         return exact
     return next((one for one in known if one.key.startswith(f"{key}:")), None)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.benchmarks.domain import pubsub_plan, tpcc
+from apps.benchmarks.domain import cache_calibration, pubsub_plan, tpcc
 from apps.benchmarks.domain.pgbench_scripts import Scripts
 from apps.benchmarks.domain.workload_parameters import Choice, Parameter, WholeNumber, YesNo
 
@@ -51,6 +51,8 @@ class Workload:
 
     writes: so that no standby takes it; a parameter of that name goes before it.
     sessions: how many clients its parameters make, where they say so; raises ParameterRefused for what cannot be.
+    needs_scratch: whether it runs against scratch pgpools, and against nothing else.
+    least_duration_s: of a run with its parameters, where they say so.
     counts: what its rate is of; a rate of transactions is said in tps.
     is_closed_loop: whether every client begins anew as soon as it is done, so that clients / tps is the latency.
     """
@@ -64,6 +66,8 @@ class Workload:
         default_factory=lambda: _by_name(SCALE, PROTOCOL, RECONNECT, THROTTLE, RESEED)
     )
     sessions: Callable[[Mapping[str, Any]], int] | None = None
+    least_duration_s: Callable[[Mapping[str, Any]], int] | None = None
+    needs_scratch: bool = False
     is_closed_loop: bool = True
     counts: str = TRANSACTIONS
 
@@ -102,6 +106,17 @@ WORKLOADS: Mapping[str, Workload] = {
             counts="messages",
         ),
         Workload(
+            cache_calibration.WORKLOAD,
+            "Query cache: on against off, at several hit ratios",
+            "query-cache",
+            "",
+            writes=False,
+            parameters=cache_calibration.PARAMETERS,
+            least_duration_s=cache_calibration.least_duration_s,
+            needs_scratch=True,
+            is_closed_loop=False,
+        ),
+        Workload(
             "sysbench-point-select",
             "sysbench OLTP, point SELECTs",
             "sysbench",
@@ -127,6 +142,10 @@ WORKLOADS: Mapping[str, Workload] = {
         ),
     )
 }
+
+
+# Those that are compared by their rate, and asked for by the forms of runs.
+LOADS = tuple(one for one in WORKLOADS.values() if not one.needs_scratch)
 
 
 def counts_of(key: str) -> str:

@@ -11,7 +11,7 @@ from apps.benchmarks.domain import topology_choice
 from apps.benchmarks.domain.run_wish import NO_PRIMARY, Limits
 from apps.benchmarks.domain.topologies import PRIMARY
 from apps.benchmarks.domain.topology_choice import Choice
-from apps.benchmarks.domain.workloads import WORKLOADS, Workload
+from apps.benchmarks.domain.workloads import LOADS, Workload
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkRun
 from apps.benchmarks.queries import targets
 from apps.benchmarks.queries.run_list import allowed_slugs, clusters_of
@@ -44,10 +44,11 @@ def start_of(*, caller: Caller, cluster: str, workload: str, run: int | None) ->
     again = runs_of(caller=caller).filter(pk=run).first() if run is not None else None
     wanted = cluster or (again.cluster.slug if again else "")
     chosen = next((one for one in clusters if one.slug == wanted), None) or _first(clusters, allowed)
-    what = WORKLOADS.get(workload or (again.workload if again else "")) or next(iter(WORKLOADS.values()))
+    asked = workload or (again.workload if again else "")
+    what = next((one for one in LOADS if one.key == asked), LOADS[0])
     access = BenchmarkAccess.objects.defer("password").filter(cluster=chosen, is_on=True).first() if chosen else None
     limits = targets.limits_of(chosen, access) if chosen and access else None
-    offered = targets.offered(chosen) if chosen else ()
+    offered = [one for one in targets.offered(chosen) if not one.is_scratch] if chosen else []
     is_alike = again is not None and again.workload == what.key
     return Start(
         clusters=clusters,

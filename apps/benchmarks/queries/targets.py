@@ -7,7 +7,7 @@ from apps.benchmarks.domain.endpoints import Endpoint
 from apps.benchmarks.domain.run_wish import CHILDREN_KEPT, Limits, Room
 from apps.benchmarks.domain.topologies import Server, Topology
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkEndpoint
-from apps.clusters.models import Backend, BackendLatest, Cluster, InstanceLatest
+from apps.clusters.models import Backend, BackendLatest, Cluster, InstanceConfig, InstanceLatest
 
 
 def offered(cluster: Cluster) -> tuple[Topology, ...]:
@@ -23,7 +23,14 @@ def offered(cluster: Cluster) -> tuple[Topology, ...]:
         pgpools=[Server(one.name, one.host, one.port, is_pgpool=True) for one in instances],
         has_synchronous=has_synchronous(cluster),
     )
-    return (*found, *(endpoints.topology(one) for one in endpoints_of(cluster)))
+    scratch = (topologies.scratch(one) for one in copied_from(cluster))
+    return (*found, *(endpoints.topology(one) for one in endpoints_of(cluster)), *scratch)
+
+
+def copied_from(cluster: Cluster) -> list[str]:
+    """Names of the pgpools whose configuration is known, so that scratch ones can be made from it."""
+    known = InstanceConfig.objects.filter(instance__cluster=cluster).exclude(file_sha256="")
+    return list(known.order_by("instance__name").values_list("instance__name", flat=True))
 
 
 def primary_of(cluster: Cluster) -> Server | None:

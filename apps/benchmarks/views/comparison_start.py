@@ -15,7 +15,7 @@ from apps.benchmarks.control import campaigns, comparisons
 from apps.benchmarks.control.runs import RunRefused
 from apps.benchmarks.domain.comparison_plan import PlanRefused
 from apps.benchmarks.domain.run_wish import WishRefused
-from apps.benchmarks.domain.workloads import WORKLOADS
+from apps.benchmarks.domain.workloads import LOADS
 from apps.benchmarks.forms.comparison import CampaignForm, ComparisonForm
 from apps.benchmarks.queries.run_start import Start, start_of
 from apps.clusters.control.writes import NotAllowed
@@ -102,7 +102,7 @@ def _page(
         "form": form,
         "is_campaign": kind is CampaignForm,
         "refusal": refusal or start.why_not,
-        "workloads": list(WORKLOADS.values()),
+        "workloads": LOADS,
         "may_admin": caller.may(Role.ADMIN),
         "admins": who_may(organisation=caller.organisation, role=Role.ADMIN) if form is None else [],
     }

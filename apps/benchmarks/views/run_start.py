@@ -14,7 +14,7 @@ from apps.accounts.see_other import see_other
 from apps.benchmarks.control import runs
 from apps.benchmarks.control.runs import RunRefused
 from apps.benchmarks.domain.run_wish import WishRefused
-from apps.benchmarks.domain.workloads import WORKLOADS
+from apps.benchmarks.domain.workloads import LOADS
 from apps.benchmarks.forms.run import RunForm
 from apps.benchmarks.queries.run_start import Start, start_of
 from apps.clusters.control.writes import NotAllowed
@@ -57,7 +57,7 @@ def _page(
         "start": start,
         "form": form,
         "refusal": refusal or start.why_not,
-        "workloads": list(WORKLOADS.values()),
+        "workloads": LOADS,
         "may_admin": caller.may(Role.ADMIN),
         "admins": who_may(organisation=caller.organisation, role=Role.ADMIN) if form is None else [],
     }

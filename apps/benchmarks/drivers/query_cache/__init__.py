@@ -1,0 +1,1 @@
+"""The calibration of a query cache: scratch pgpools side by side, asked in turns."""

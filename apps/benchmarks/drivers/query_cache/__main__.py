@@ -1,0 +1,137 @@
+"""The program: python -m apps.benchmarks.drivers.query_cache load ORDER --conf FILE --pgbench PROGRAM.
+
+It finds the account by the variables of libpq and prints what domain.own_program says. FILE is the pgpool.conf of the
+pgpool that the scratches are made from. SIGTERM ends it early, with a report that says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import psycopg
+
+from apps.benchmarks.domain import cache_calibration, own_program
+from apps.benchmarks.domain.cache_calibration import CachePointRow, Plan, Slice
+from apps.benchmarks.domain.load_report import LoadSecond
+from apps.benchmarks.domain.scratch_conf import OFF, Account
+from apps.benchmarks.drivers.own_program import Order
+from apps.benchmarks.drivers.query_cache.scratch import ScratchFailed, ScratchPgpool, scratches
+from apps.benchmarks.drivers.query_cache.slices import SliceFailed, Slices
+from apps.clusters.domain.pgpool_conf import ConfigSyntaxError, IncludeUnsupported, UnwritableValue
+from apps.clusters.outside.delivery.dry_run import find_pgpool
+
+# Every statement of a load is to read only, whatever the SELECT calls.
+_READ_ONLY = "-c default_transaction_read_only=on"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m apps.benchmarks.drivers.query_cache", description=__doc__)
+    parser.add_argument("action", choices=["load"])
+    parser.add_argument("order", type=Order.parse)
+    parser.add_argument("--conf", type=Path, required=True)
+    parser.add_argument("--pgbench", required=True)
+    asked = parser.parse_args(words)
+    try:
+        return _load(asked.order, asked.conf, asked.pgbench)
+    except (ScratchFailed, SliceFailed) as error:
+        return _failed(str(error), "")
+    except (ConfigSyntaxError, IncludeUnsupported, UnwritableValue) as error:
+        return _failed(f"no scratch pgpool can be made from this configuration: {error}", "")
+    except psycopg.Error as error:
+        return _failed(" ".join(str(error).split()) or type(error).__name__, "")
+
+
+def _load(order: Order, conf: Path, pgbench: str) -> int:
+    plan = cache_calibration.plan(order.parameters, duration_s=order.duration_s, clients=order.clients)
+    account = Account(os.environ["PGUSER"], os.environ.get("PGPASSWORD", ""), os.environ["PGDATABASE"])
+    script = conf.parent / "reads.sql"
+    script.write_text(plan.script, encoding="utf-8")
+    variables = {**os.environ, "PGSSLMODE": "disable", "PGOPTIONS": _READ_ONLY}
+    slices = Slices(plan, pgbench, script, variables, account.username, account.database)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: slices.stop())
+    with scratches(
+        plan.sides, text=conf.read_text(encoding="utf-8"), clients=plan.clients, account=account,
+        pgpool=find_pgpool() or "pgpool", memcached=shutil.which("memcached") or "memcached",
+    ) as pgpools:  # fmt: skip
+        calibration = _Calibration(plan, slices, pgpools)
+        calibration.go()
+        _print(own_program.line("report", calibration.report()))
+    return 0
+
+
+class _Calibration:
+    """The blocks of one load, and what they found."""
+
+    def __init__(self, plan: Plan, slices: Slices, pgpools: dict[str, ScratchPgpool]) -> None:
+        self._plan = plan
+        self._slices = slices
+        self._pgpools = pgpools
+        self._points: list[CachePointRow] = []
+        self._done: list[Slice] = []
+        self._began = time.monotonic()
+        self._told_s = 0
+
+    def go(self) -> None:
+        # Each pgpool opens its sessions to the backends, and reads their catalogues, before anything counts.
+        for pgpool in self._pgpools.values():
+            self._slices.measure(pgpool, 1000, seconds=1)
+        chance = random.SystemRandom()
+        for block in range(self._plan.blocks):
+            for level, sides in self._plan.turns(block, chance):
+                turn = []
+                for side in sides:
+                    if self._slices.is_stopped:
+                        return
+                    turn.append(self._slices.measure(self._pgpools[side], level))
+                    self._tell(turn[-1])
+                if not self._slices.is_stopped:
+                    self._points += cache_calibration.points(block, level, turn)
+                    self._done += turn
+
+    def report(self) -> dict[str, object]:
+        transactions = sum(one.transactions for one in self._done)
+        spent_s = sum(one.transactions / one.tps for one in self._done if one.tps)
+        caches = {side: asdict(one.show_cache()) for side, one in self._pgpools.items() if side != OFF}
+        return {
+            "tps": transactions / spent_s if spent_s else 0.0,
+            "transactions": transactions,
+            "is_partial": self._slices.is_stopped,
+            "own": {
+                "cache_points": self._points,
+                "caches": caches,
+                "plan": {**asdict(self._plan), "blocks": self._plan.blocks, "levels": list(cache_calibration.LEVELS)},
+                "findings": cache_calibration.findings(self._points),
+            },
+        }
+
+    def _tell(self, done: Slice) -> None:
+        """Of the second that a slice ended in; another may end in the same."""
+        at_s = int(time.monotonic() - self._began)
+        if at_s > self._told_s:
+            self._told_s = at_s
+            _print(own_program.line("second", asdict(LoadSecond(at_s, done.tps, done.latency_ms))))
+        _print(f"{done.side}: {done.tps:,.0f} tps, {done.hits} hits, {done.selects} others")
+
+
+def _failed(reason: str, fix: str) -> int:
+    _print(own_program.line("failure", {"reason": reason, "fix": fix}))
+    return 1
+
+
+def _print(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
