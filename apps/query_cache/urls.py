@@ -1,5 +1,10 @@
 """Pages of the query cache, below /o/<organisation>/."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from apps.query_cache.views import cache
+
+urlpatterns = [
+    path("clusters/<slug:slug>/cache/", cache.cluster_cache, name="cluster-cache"),
+    path("clusters/<slug:slug>/cache/now/", cache.cluster_cache_now, name="cluster-cache-now"),
+]

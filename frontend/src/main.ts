@@ -3,6 +3,7 @@ import "../styles/tokens.css";
 import "../styles/base.css";
 import "../styles/components.css";
 
+import { BreakEvenChart } from "./break_even_chart";
 import { CampaignTrend } from "./campaign_trend";
 import { CopyLink } from "./copy_link";
 import { CourseOverlay } from "./course_overlay";
@@ -39,6 +40,7 @@ customElements.define("run-chart", RunChart);
 customElements.define("sweep-chart", SweepChart);
 customElements.define("course-overlay", CourseOverlay);
 customElements.define("campaign-trend", CampaignTrend);
+customElements.define("break-even-chart", BreakEvenChart);
 customElements.define("weight-editor", WeightEditor);
 customElements.define("relative-time", RelativeTime);
 customElements.define("copy-link", CopyLink);

@@ -150,6 +150,132 @@ export interface TrendAnswer {
   readonly rounds: readonly RoundAnswer[];
 }
 
+export interface PairAnswer {
+  readonly hit_ratio: number;
+  readonly cumulative_hit_ratio: number;
+  readonly tps: number;
+}
+
+export interface CurvePoint {
+  readonly hit_ratio: number;
+  readonly cumulative_hit_ratio: number;
+  readonly tps: number;
+  readonly low: number;
+  readonly high: number | null;
+}
+
+export interface BreakEvenCurve {
+  readonly storage: string;
+  readonly state: string;
+  readonly sentence: string;
+  readonly ratio: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly cumulative_ratio: number | null;
+  readonly relative_miss_cost: number | null;
+  readonly relative_hit_cost: number | null;
+  readonly no_cache_tps: number;
+  readonly peak_tps: number;
+  readonly pairs: readonly PairAnswer[];
+  readonly curve: readonly CurvePoint[];
+}
+
+export interface CalibrationAnswer {
+  readonly run: number;
+  readonly state: string;
+  readonly is_active: boolean;
+  readonly phase: string;
+  readonly error: string;
+  readonly pgpool: string;
+  readonly sql: string;
+  readonly key_space: number;
+  readonly hot_keys: number;
+  readonly clients: number;
+  readonly duration_s: number;
+  readonly measured_s: number | null;
+  readonly requested_by: string;
+  readonly created_at: string;
+  readonly measured_at: string | null;
+  readonly finished_at: string | null;
+  readonly curves: readonly BreakEvenCurve[];
+}
+
+export interface Sizes {
+  readonly hit_count: number;
+  readonly miss_count: number;
+  readonly hash_entries: number;
+  readonly used_hash_entries: number;
+  readonly entries: number;
+  readonly used_bytes: number;
+  readonly free_bytes: number;
+  readonly fragment_bytes: number;
+}
+
+export interface PgpoolCache {
+  readonly name: string;
+  readonly version: string;
+  readonly is_on: boolean | null;
+  readonly method: string;
+  readonly memcached: string;
+  readonly total_size: string;
+  readonly expire_s: number;
+  readonly hits: number | null;
+  readonly misses: number | null;
+  readonly reads: number | null;
+  readonly counted_twice: number | null;
+  readonly operating_hit_ratio: number | null;
+  readonly counted_hit_ratio: number | null;
+  readonly cumulative_hit_ratio: number | null;
+  readonly absorbed_share: number | null;
+  readonly dropped_entries: number | null;
+  readonly is_restarted: boolean;
+  readonly seen_at: string | null;
+  readonly sizes: Sizes | null;
+  readonly reason: string;
+}
+
+export interface BreakEvenAnswer {
+  readonly ratio: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+export interface GainAnswer {
+  readonly times: number;
+  readonly low: number;
+  readonly high: number | null;
+}
+
+export interface VerdictAnswer {
+  readonly state: string;
+  readonly sentence: string;
+  readonly why: string;
+}
+
+export interface RiskAnswer {
+  readonly key: string;
+  readonly sentence: string;
+}
+
+export interface CacheAnswer {
+  readonly window_s: number;
+  readonly operating_hit_ratio: number | null;
+  readonly cumulative_hit_ratio: number | null;
+  readonly absorbed_share: number | null;
+  readonly hits: number | null;
+  readonly misses: number | null;
+  readonly reads: number | null;
+  readonly counted_twice: number | null;
+  readonly storage: string;
+  readonly break_even: BreakEvenAnswer | null;
+  readonly margin: number | null;
+  readonly gain: GainAnswer | null;
+  readonly verdict: VerdictAnswer;
+  readonly pgpools: readonly PgpoolCache[];
+  readonly risks: readonly RiskAnswer[];
+  readonly calibration: CalibrationAnswer | null;
+}
+
 export function isTrendAnswer(value: unknown): value is TrendAnswer {
   return typeof value === "object" && value !== null && Array.isArray((value as { rounds?: unknown }).rounds);
 }
@@ -182,4 +308,8 @@ export function isSweepAnswer(value: unknown): value is { readonly sweep: SweepA
 
 export function isCourseAnswer(value: unknown): value is CourseAnswer {
   return typeof value === "object" && value !== null && Array.isArray((value as { points?: unknown }).points);
+}
+
+export function isCacheAnswer(value: unknown): value is CacheAnswer {
+  return typeof value === "object" && value !== null && Array.isArray((value as { pgpools?: unknown }).pgpools);
 }

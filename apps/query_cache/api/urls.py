@@ -2,9 +2,11 @@
 
 from django.urls import path
 
-from apps.query_cache.api import calculators
+from apps.query_cache.api import cache, calculators
 
 urlpatterns = [
+    path("clusters/<slug:slug>/cache/", cache.CacheView.as_view(), name="api-cache"),
+    path("clusters/<slug:slug>/cache/calibrations/", cache.CalibrationsView.as_view(), name="api-calibrations"),
     path("calculators/break-even/", calculators.BreakEvenView.as_view(), name="api-break-even"),
     path("calculators/warm-up/", calculators.WarmUpView.as_view(), name="api-warm-up"),
 ]

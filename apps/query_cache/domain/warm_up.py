@@ -49,6 +49,11 @@ def operating_at(*, cumulative_hit_ratio: float) -> float:
     return -math.expm1(-high)
 
 
+def cumulative_at(*, operating_hit_ratio: float) -> float:
+    """The ratio since the start at the moment when the operating one is this, of many keys; 0 <= ratio < 1."""
+    return _cumulative(-math.log1p(-operating_hit_ratio))
+
+
 def _cumulative(reads_per_key: float) -> float:
     return 0.0 if reads_per_key == 0 else 1 + math.expm1(-reads_per_key) / reads_per_key
 

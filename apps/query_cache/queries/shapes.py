@@ -1,0 +1,167 @@
+"""What pages and REST tell of query caches. Apart from what computes it, which loads scipy."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypedDict
+
+
+class PairAnswer(TypedDict):
+    """tps: what the cache would have served had its baseline been no_cache_tps of the curve. Ratios: 0..1."""
+
+    hit_ratio: float
+    cumulative_hit_ratio: float
+    tps: float
+
+
+class CurvePoint(TypedDict):
+    """tps with the ends of its 95 % interval; high is null where it has none."""
+
+    hit_ratio: float
+    cumulative_hit_ratio: float
+    tps: float
+    low: float
+    high: float | None
+
+
+class BreakEvenCurve(TypedDict):
+    """Of one storage. ratio, low, high: break-even as operating ratio, null unless state is pays_above.
+
+    cumulative_ratio: the ratio since the start of a cache that has warmed up to `ratio`. no_cache_tps: geometric mean
+    of all baselines. curve: empty where the pairs could not be fitted.
+    """
+
+    storage: str
+    state: str
+    sentence: str
+    ratio: float | None
+    low: float | None
+    high: float | None
+    cumulative_ratio: float | None
+    relative_miss_cost: float | None
+    relative_hit_cost: float | None
+    no_cache_tps: float
+    peak_tps: float
+    pairs: list[PairAnswer]
+    curve: list[CurvePoint]
+
+
+class CalibrationAnswer(TypedDict):
+    """run: its id, whose address tells how it goes on. curves: of each storage, once it is done."""
+
+    run: int
+    state: str
+    is_active: bool
+    phase: str
+    error: str
+    pgpool: str
+    sql: str
+    key_space: int
+    hot_keys: int
+    clients: int
+    duration_s: int
+    measured_s: float | None
+    requested_by: str
+    created_at: datetime
+    measured_at: datetime | None
+    finished_at: datetime | None
+    curves: list[BreakEvenCurve]
+
+
+class Sizes(TypedDict):
+    """SHOW pool_cache as it stands; all 0 but the first two with memcached. Sizes in bytes."""
+
+    hit_count: int
+    miss_count: int
+    hash_entries: int
+    used_hash_entries: int
+    entries: int
+    used_bytes: int
+    free_bytes: int
+    fragment_bytes: int
+
+
+class PgpoolCache(TypedDict):
+    """is_on: null while its settings are not known. hits, misses, reads: in the window; null without two samples.
+
+    counted_hit_ratio: what its counters give, below the operating one where answered SELECTs were counted as misses,
+    too (counted_twice). cumulative_hit_ratio: since it started. dropped_entries: by how many its entries fell in the
+    window. memcached: where results are kept, as host:port; "" for shared memory. reason: why it has no figures.
+    """
+
+    name: str
+    version: str
+    is_on: bool | None
+    method: str
+    memcached: str
+    total_size: str
+    expire_s: int
+    hits: int | None
+    misses: int | None
+    reads: int | None
+    counted_twice: int | None
+    operating_hit_ratio: float | None
+    counted_hit_ratio: float | None
+    cumulative_hit_ratio: float | None
+    absorbed_share: float | None
+    dropped_entries: int | None
+    is_restarted: bool
+    seen_at: datetime | None
+    sizes: Sizes | None
+    reason: str
+
+
+class BreakEvenAnswer(TypedDict):
+    """As operating hit ratio, with its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+class GainAnswer(TypedDict):
+    """How many times the reads that would be served without a cache; high: null where nothing bounds it."""
+
+    times: float
+    low: float
+    high: float | None
+
+
+class VerdictAnswer(TypedDict):
+    """state: unknown, off, too_little_traffic, not_measured, not_a_fit, pays, costs or close."""
+
+    state: str
+    sentence: str
+    why: str
+
+
+class RiskAnswer(TypedDict):
+    key: str
+    sentence: str
+
+
+class CacheAnswer(TypedDict):
+    """Of all pgpools together in the last window_s, by counter differences. Shares and ratios are 0..1.
+
+    operating_hit_ratio: of the cacheable reads, those that a cache answered. cumulative_hit_ratio: the same since the
+    pgpools started, as pgpool itself prints it. absorbed_share: of all reads, those that no backend saw. break_even: of
+    the storage in use, null unless it was measured and lies between. margin: the operating ratio less the break-even.
+    calibration: the latest that is done.
+    """
+
+    window_s: int
+    operating_hit_ratio: float | None
+    cumulative_hit_ratio: float | None
+    absorbed_share: float | None
+    hits: int | None
+    misses: int | None
+    reads: int | None
+    counted_twice: int | None
+    storage: str
+    break_even: BreakEvenAnswer | None
+    margin: float | None
+    gain: GainAnswer | None
+    verdict: VerdictAnswer
+    pgpools: list[PgpoolCache]
+    risks: list[RiskAnswer]
+    calibration: CalibrationAnswer | None
