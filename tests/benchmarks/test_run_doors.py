@@ -239,7 +239,7 @@ def test_an_admin_allows_it_and_the_password_is_never_shown(cluster: Cluster, ap
     [scale, *_] = body["workloads"][0]["described"]
     assert (scale["name"], scale["kind"], scale["least"], scale["default"]) == ("scale", "whole_number", 1, 10)
     kinds = {one["kind"] for workload in body["workloads"] for one in workload["described"]}
-    assert kinds == {"whole_number", "yes_no", "choice", "scripts"}
+    assert kinds == {"whole_number", "yes_no", "choice", "scripts", "sql"}
     assert BenchmarkAccess.objects.get().password == SECRET
     entry = AuditEntry.objects.get(action="benchmarks.access.change")
     assert SECRET not in f"{body} {entry.before} {entry.after}"

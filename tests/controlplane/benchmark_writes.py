@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpResponse
 
+from apps.benchmarks.domain.cache_calibration import LOOK_UP
 from tests.controlplane.write_world import LOAD, World
 
 BENCHMARKS = "/o/acme/benchmarks/"
@@ -130,5 +131,13 @@ BENCHMARK_WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpRespons
     ("POST", "endpoint-remove"): (
         "benchmarks.endpoint.removed",
         lambda w: w.post("endpoint-remove", slug="orders", pk=w.endpoint().pk),
+    ),
+    ("POST", "api-calibrations"): (
+        "benchmarks.run.requested",
+        lambda w: w.script.post("/api/v1/clusters/orders/cache/calibrations/", w.calibratable(), format="json"),
+    ),
+    ("POST", "cluster-cache"): (
+        "benchmarks.run.requested",
+        lambda w: w.post("cluster-cache", w.calibratable() | {"sql": LOOK_UP, "hot_keys": 100}, slug="orders"),
     ),
 }

@@ -81,7 +81,7 @@ def test_what_only_shows_something_takes_no_form(cluster, client_for):
     forms += ("forget/", "apply/", "dismiss/", "give/")
     forms += ("restarts/start/", "benchmarks/new/", "comparisons/new/", "campaigns/new/", "outlook/", "begin/")
     forms += ("benchmarks/endpoints/", "endpoints/1/", "try/", "benchmarks/imports/", "comparisons/pick/")
-    forms += ("attach/", "detach/", "drain/", "go-on/")
+    forms += ("attach/", "detach/", "drain/", "go-on/", "clusters/orders/cache/")
     forms += ("draft/parameter/", "draft/drop/", "discard/", "roll-out/", "looked-at/", "functions/draft/", "redraft/")
 
     shown = [address for address in addresses("o/<slug:organisation>/") if not address.endswith(forms)]

@@ -62,6 +62,8 @@ UNAUDITED = {
     ("POST", "api-endpoint-try"): "a connection test stores nothing",
     ("POST", "endpoint-try"): "a connection test stores nothing",
     ("POST", "api-compare"): "a calculator knows nothing but its input",
+    ("POST", "api-break-even"): "a calculator knows nothing but its input",
+    ("POST", "api-warm-up"): "a calculator knows nothing but its input",
     ("POST", "api-sanity"): "a calculator knows nothing but its input",
 }
 

@@ -16,7 +16,7 @@ from apps.benchmarks.control import imports, runs
 from apps.benchmarks.models import BenchmarkAccess, BenchmarkCampaign, BenchmarkEndpoint, BenchmarkRun
 from apps.clusters.control import backend_operations, restarts, rollout_holds, rollouts
 from apps.clusters.control.weight_change import request_weights
-from apps.clusters.models import BackendOperation, Cluster, PgpoolInstance, RevisionDebt, Rollout
+from apps.clusters.models import BackendOperation, Cluster, InstanceConfig, PgpoolInstance, RevisionDebt, Rollout
 from tests.clusters.registration_scene import SECRET, Scene
 
 # How a benchmark signs in.
@@ -81,6 +81,14 @@ class World:
         Cluster.objects.filter(pk=self.cluster.pk).update(primary_node_id=0)
         wish = {"workload": "pgbench-select-only", "topology": "primary", "clients": 1, "duration_s": 1}
         return {"cluster": "orders", **wish}
+
+    def calibratable(self) -> dict[str, Any]:
+        """A calibration that can be asked for, as REST takes it."""
+        self.loadable()
+        instance = self.cluster.instances.order_by("name")[0]
+        facts = {"file_text": "port = 9999\n", "file_sha256": "0" * 64}
+        InstanceConfig.objects.update_or_create(instance=instance, defaults=facts)
+        return {"storage": "shmem", "clients": 1, "duration_s": 60}
 
     def load_allowed(self) -> dict[str, Any]:
         """As the page sends it."""

@@ -16,6 +16,16 @@ from apps.clusters.polling.points import PointsMessage, PushedPoint
 from apps.clusters.views.detail import ChartEvent
 from apps.live.consumers import GAP, HEARTBEAT
 from apps.live.events import FactMessage
+from apps.query_cache.queries.shapes import (
+    BreakEvenAnswer,
+    BreakEvenCurve,
+    CacheAnswer,
+    CalibrationAnswer,
+    CurvePoint,
+    GainAnswer,
+    PairAnswer,
+    PgpoolCache,
+)
 
 WIRE = Path(__file__).resolve().parents[2] / "frontend" / "src" / "wire.ts"
 
@@ -47,6 +57,14 @@ def fields_of(interface: str) -> dict[str, bool]:
         CoursesAnswer,
         TrendPoint,
         RoundAnswer,
+        BreakEvenAnswer,
+        BreakEvenCurve,
+        CacheAnswer,
+        CalibrationAnswer,
+        CurvePoint,
+        GainAnswer,
+        PairAnswer,
+        PgpoolCache,
     ],
 )
 def test_the_browser_knows_every_field_of_what_travels(shape: type) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from apps.benchmarks.domain import topologies
+
 SPACE = "\u00a0"
 TPS = "tps"
 _WAITS = "waits: "
@@ -65,6 +67,9 @@ def _queued(run: RunFacts) -> str:
 
 
 def _done(run: RunFacts) -> str:
+    if run.topology.startswith(f"{topologies.SCRATCH}:"):
+        copied_from = run.topology.partition(":")[2]
+        return f"The query cache of {copied_from} was measured on and off, at several hit ratios."
     if run.tps is None:
         return "It ended, and no transaction did: there is no rate."
     clients = f"{run.clients} client{'' if run.clients == 1 else 's'}"
@@ -97,6 +102,7 @@ def topology_words(key: str) -> str:
         "pgpools": f"through {name or 'all'} pgpools",
         "commit": f"on the primary with synchronous_commit = {name}",
         "endpoint": f"through {name}",
+        "scratch": f"on scratch pgpools with the configuration of {name}",
     }
     return words.get(kind, f"on {key}")
 

@@ -17,7 +17,7 @@ class ParameterRefused(ValueError):
 
 
 class ParameterDescribed(TypedDict):
-    """kind: whole_number, yes_no, choice or scripts. least, most: of numbers, or of how many scripts there may be.
+    """kind: whole_number, yes_no, choice, scripts or sql. least, most: of numbers, or of how many scripts there may be.
 
     choices: of a choice. default: null where there is none; such a value may be left out, or be null.
     """

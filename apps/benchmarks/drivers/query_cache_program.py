@@ -58,7 +58,7 @@ class QueryCache(OwnProgram):
     ) -> list[Command]:
         own = str(folder / "0") if is_measured else None
         order = Order(wish.workload.mode, wish.clients, duration_s, dict(wish.parameters), (wish.clients,), folder=own)
-        [server] = wish.topology.servers
+        server = wish.topology.servers[0]
         command = self._command(sys.executable, "load", order, server.name, server, account)
         more = ["--conf", str(folder / CONF), "--pgbench", program]
         return [Command(command.name, [*command.words, *more], command.environment, command.directory)]

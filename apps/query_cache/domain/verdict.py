@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from apps.query_cache.domain import break_even
@@ -35,11 +35,18 @@ class CacheVerdict:
 
 
 def verdict(
-    *, is_on: bool | None, operating_ratio: float | None, reads: int, window: str, measured: BreakEven | None
+    *,
+    is_on: bool | None,
+    operating_ratio: float | None,
+    reads: int,
+    window: str,
+    measured: BreakEven | None,
+    asked: str = "",
 ) -> CacheVerdict:
     """is_on: at any pgpool; None while nobody knows. reads: cacheable ones in the window, as 15 min.
 
-    measured: the break-even of the storage that the cluster caches in; None before the first calibration.
+    measured: the break-even of the storage that the cluster caches in; None before the first calibration. asked: the
+    SELECT that it was measured with.
     """
     if is_on is None:
         return CacheVerdict(
@@ -65,7 +72,8 @@ def verdict(
             f"The query cache answers {percent(operating_ratio)} of what it is asked; the calibration gave no answer.",
             measured.sentence,
         )
-    return _measured(measured, operating_ratio, now)
+    found = _measured(measured, operating_ratio, now)
+    return replace(found, why=f"{found.why} {_holds_for(asked)}") if asked else found
 
 
 def _measured(measured: BreakEven, ratio: float, now: str) -> CacheVerdict:
@@ -84,6 +92,10 @@ def _measured(measured: BreakEven, ratio: float, now: str) -> CacheVerdict:
         return CacheVerdict(CacheState.COSTS, f"Turn the cache off: {now} {times}.", why)
     why = f"It pays from {percent(middle)} hits ({interval}), and this lies within. A longer calibration tells more."
     return CacheVerdict(CacheState.CLOSE, f"Too close to call: {now} the cache neither pays nor costs for sure.", why)
+
+
+def _holds_for(asked: str) -> str:
+    return f"That holds for reads as dear as {asked}: the dearer a read, the sooner its cache pays."
 
 
 def _times(measured: BreakEven, ratio: float) -> str:

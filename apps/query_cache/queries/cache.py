@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 
+from apps.benchmarks.domain.cache_calibration import SQL
 from apps.clusters.domain import cache_counters
 from apps.clusters.domain.cache_counters import CacheCounts
 from apps.clusters.history import window_counts
@@ -51,6 +52,7 @@ def cache_answer(*, cluster: Cluster, now: datetime) -> CacheAnswer:
         reads=counts.hits + counts.misses if counts else 0,
         window=_WINDOW,
         measured=measured,
+        asked=run.parameters[SQL.name] if run else "",
     )
     return {
         "window_s": WINDOW_S,

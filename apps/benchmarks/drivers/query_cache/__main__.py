@@ -115,11 +115,11 @@ class _Calibration:
         }
 
     def _tell(self, done: Slice) -> None:
-        """Of the second that a slice ended in; another may end in the same."""
-        at_s = int(time.monotonic() - self._began)
-        if at_s > self._told_s:
-            self._told_s = at_s
+        """Of every second of a slice, once it has ended; another may end in the same second."""
+        until_s = int(time.monotonic() - self._began)
+        for at_s in range(self._told_s + 1, until_s + 1):
             _print(own_program.line("second", asdict(LoadSecond(at_s, done.tps, done.latency_ms))))
+        self._told_s = max(self._told_s, until_s)
         _print(f"{done.side}: {done.tps:,.0f} tps, {done.hits} hits, {done.selects} others")
 
 
