@@ -58,6 +58,7 @@ PACKAGES = (
     Package("pgpool2", "the lab's Pgpool-II", has_program("pgpool"), unit="pgpool2"),
     Package("pgbouncer", "the lab's PgBouncer, to compare with", has_program("pgbouncer"), unit="pgbouncer"),
     Package("redis-server", "nudges for workers and live points", has_program("redis-server"), unit="redis-server"),
+    Package("memcached", "calibrations of the query cache in it", has_program("memcached"), unit="memcached"),
     Package("sysbench", "benchmark runs of sysbench", has_program("sysbench"), for_tests_only=True),
     Package("haproxy", "runs through a TCP balancer", has_program("haproxy"), for_tests_only=True, unit="haproxy"),
     Package("openssh-server", "delivery by SSH", has_program("sshd"), for_tests_only=True, unit="ssh"),

@@ -10,7 +10,7 @@ from apps.benchmarks.domain.cache_calibration import Plan, Slice
 from apps.benchmarks.domain.pgbench_failure import parse_failure
 from apps.benchmarks.domain.pgbench_output import parse_result
 from apps.benchmarks.domain.printed import UnreadableOutputError
-from apps.benchmarks.domain.scratch_conf import LOOPBACK
+from apps.benchmarks.domain.scratch_conf import LOOPBACK, MEMCACHED
 from apps.benchmarks.drivers.query_cache.scratch import ScratchPgpool
 
 _GRACE_S = 10
@@ -69,7 +69,9 @@ class Slices:
             output, _ = self._running.communicate(timeout=seconds + _GRACE_S)
         except subprocess.TimeoutExpired as error:
             self._running.kill()
-            raise SliceFailed(f"pgbench at {pgpool.name} did not end {_GRACE_S} s after its time.") from error
+            waits = ": its memcached may be frozen" if pgpool.scratch.storage == MEMCACHED else ""
+            silent = f"pgbench at {pgpool.name} did not end within {_GRACE_S} s after its time"
+            raise SliceFailed(f"{silent}{waits}.") from error
         code = self._running.returncode
         if code and not self.is_stopped:
             failure = parse_failure(output, exit_status=code)
