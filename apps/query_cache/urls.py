@@ -7,4 +7,5 @@ from apps.query_cache.views import cache
 urlpatterns = [
     path("clusters/<slug:slug>/cache/", cache.cluster_cache, name="cluster-cache"),
     path("clusters/<slug:slug>/cache/now/", cache.cluster_cache_now, name="cluster-cache-now"),
+    path("clusters/<slug:slug>/cache/published/", cache.cluster_cache_published, name="cluster-cache-published"),
 ]

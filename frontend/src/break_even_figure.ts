@@ -3,7 +3,7 @@ import type { Figure } from "./chart_figure";
 import { type ChartTheme, withAlpha } from "./chart_theme";
 import { axisBelow, plainLayout } from "./figure_layout";
 import { axisFigure } from "./values";
-import type { BreakEvenCurve, CacheAnswer, CurvePoint } from "./wire";
+import type { BreakEvenCurve, CacheAnswer, CurvePoint, PublishedAnswer } from "./wire";
 
 export type Axis = "operating" | "cumulative";
 
@@ -19,14 +19,18 @@ export function logTicks(least: number, most: number): number[] {
   return found;
 }
 
-/** null: nothing was measured of this storage. storage: both for all. */
-export function breakEvenFigure(answer: CacheAnswer, storage: string, axis: Axis, theme: ChartTheme): Figure | null {
-  const curves = answer.calibration?.curves.filter((curve) => storage === "both" || curve.storage === storage) ?? [];
+export function curvesOf(answer: CacheAnswer | PublishedAnswer): readonly BreakEvenCurve[] {
+  return "curves" in answer ? answer.curves : (answer.calibration?.curves ?? []);
+}
+
+/** null: nothing was measured of this storage. storage: both for all. place: where a cluster stands; null for none. */
+export function breakEvenFigure(all: readonly BreakEvenCurve[], place: CacheAnswer | null, storage: string, axis: Axis, theme: ChartTheme): Figure | null {
+  const curves = all.filter((curve) => storage === "both" || curve.storage === storage);
   const first = curves[0];
   if (first === undefined) return null;
   const values = curves.flatMap((curve) => [curve.no_cache_tps, ...curve.pairs.map((pair) => pair.tps), ...curve.curve.map((point) => point.tps)]);
   const [least, most] = [Math.min(...values) * 0.8, Math.max(...values) * 1.3];
-  const now = axis === "operating" && curves.length === 1 ? nowMark(answer, first, theme) : { data: [], annotations: [] };
+  const now = place !== null && axis === "operating" && curves.length === 1 ? nowMark(place, first, theme) : { data: [], annotations: [] };
   return {
     data: [...curves.flatMap((curve, position) => drawn(curve, position, axis, theme)), ...now.data],
     layout: {
@@ -81,9 +85,10 @@ function crossing(curve: BreakEvenCurve, position: number, theme: ChartTheme): o
 
 function told(curve: BreakEvenCurve, axis: Axis, theme: ChartTheme): object[] {
   const x = axis === "operating" ? curve.ratio : curve.cumulative_ratio;
-  if (x === null || curve.low === null || curve.high === null) return [];
+  if (x === null) return [];
   const name = curve.storage === "shmem" ? "Shared memory" : "memcached";
-  const interval = axis === "operating" ? `<br>95 % interval ${(curve.low * 100).toFixed(0)} to ${(curve.high * 100).toFixed(0)} %` : "<br>since the start";
+  const bounds = curve.low === null || curve.high === null ? "" : `<br>95 % interval ${(curve.low * 100).toFixed(0)} to ${(curve.high * 100).toFixed(0)} %`;
+  const interval = axis === "operating" ? bounds : "<br>since the start";
   return [
     {
       x, y: Math.log10(curve.no_cache_tps), text: `<b>${name} pays from ${(x * 100).toFixed(0)} %</b>${interval}`, showarrow: true, arrowhead: 0, arrowcolor: theme["text-3"],

@@ -200,6 +200,13 @@ export interface CalibrationAnswer {
   readonly curves: readonly BreakEvenCurve[];
 }
 
+export interface PublishedAnswer {
+  readonly title: string;
+  readonly source: string;
+  readonly curves: readonly BreakEvenCurve[];
+  readonly reasoning: readonly string[];
+}
+
 export interface Sizes {
   readonly hit_count: number;
   readonly miss_count: number;
@@ -312,4 +319,8 @@ export function isCourseAnswer(value: unknown): value is CourseAnswer {
 
 export function isCacheAnswer(value: unknown): value is CacheAnswer {
   return typeof value === "object" && value !== null && Array.isArray((value as { pgpools?: unknown }).pgpools);
+}
+
+export function isPublishedAnswer(value: unknown): value is PublishedAnswer {
+  return typeof value === "object" && value !== null && Array.isArray((value as { curves?: unknown }).curves);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import type { ChartTheme } from "../src/chart_theme";
-import { breakEvenFigure, logTicks } from "../src/break_even_figure";
+import { type Axis, breakEvenFigure, curvesOf, logTicks } from "../src/break_even_figure";
 import type { BreakEvenCurve, CacheAnswer } from "../src/wire";
 const THEME = new Proxy({}, { get: (_, name) => String(name) }) as ChartTheme;
 
@@ -36,6 +36,8 @@ function answer(curves: BreakEvenCurve[], ratio: number | null = 0.71): CacheAns
   } as unknown as CacheAnswer;
 }
 
+const figureOf = (found: CacheAnswer, storage: string, axis: Axis): ReturnType<typeof breakEvenFigure> => breakEvenFigure(curvesOf(found), found, storage, axis, THEME);
+
 interface Drawn {
   readonly x: number[];
   readonly y: number[];
@@ -47,7 +49,7 @@ const words = (figure: ReturnType<typeof breakEvenFigure>): string => JSON.strin
 
 describe("a break-even", () => {
   it("draws band, pairs, curve, and where the cluster stands", () => {
-    const figure = breakEvenFigure(answer([shmem]), "shmem", "operating", THEME);
+    const figure = figureOf(answer([shmem]), "shmem", "operating");
 
     const [band, pairs, curve, now] = drawnOf(figure);
     expect(band?.y).toEqual([730, 600]); // what nothing bounds from above is in no band
@@ -60,7 +62,7 @@ describe("a break-even", () => {
   });
 
   it("shows the ratio since the start without a place of the moment", () => {
-    const figure = breakEvenFigure(answer([shmem]), "shmem", "cumulative", THEME);
+    const figure = figureOf(answer([shmem]), "shmem", "cumulative");
 
     expect(drawnOf(figure)).toHaveLength(3);
     expect(drawnOf(figure)[1]?.x).toEqual([0, 0.6]);
@@ -71,14 +73,14 @@ describe("a break-even", () => {
   it("draws two storages side by side, or one of them", () => {
     const both = [shmem, { ...shmem, storage: "memcached" }];
 
-    expect(drawnOf(breakEvenFigure(answer(both), "both", "operating", THEME))).toHaveLength(6);
-    expect(drawnOf(breakEvenFigure(answer(both), "memcached", "operating", THEME))).toHaveLength(3);
-    expect(breakEvenFigure(answer([shmem]), "memcached", "operating", THEME)).toBeNull();
+    expect(drawnOf(figureOf(answer(both), "both", "operating"))).toHaveLength(6);
+    expect(drawnOf(figureOf(answer(both), "memcached", "operating"))).toHaveLength(3);
+    expect(figureOf(answer([shmem]), "memcached", "operating")).toBeNull();
   });
 
   it("marks no crossing where there is none, and no place without reads", () => {
     const none = { ...shmem, ratio: null, low: null, high: null, cumulative_ratio: null };
-    const figure = breakEvenFigure(answer([none], null), "both", "operating", THEME);
+    const figure = figureOf(answer([none], null), "both", "operating");
 
     expect(words(figure)).toBe("[]");
     expect(drawnOf(figure)).toHaveLength(3);

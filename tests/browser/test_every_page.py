@@ -12,7 +12,7 @@ pytestmark = pytest.mark.timeout(400)
 
 PAGES = (
     "", "~", "~weights/", "~weights/each/", "~role-weights/", "~configuration/", "~draft/", "~history/", "~drift/",
-    "~disagreements/", "~restarts/", "~restarts/start/", "~functions/",
+    "~disagreements/", "~restarts/", "~restarts/start/", "~functions/", "~cache/",
     "~backends/2/", "~backends/2/detach/", "~events/", "~settings/",
     "benchmarks/", "benchmarks/new/", "~benchmarks/allow/", "~benchmarks/endpoints/", "benchmarks/comparisons/",
     "benchmarks/comparisons/new/", "benchmarks/comparisons/pick/", "benchmarks/campaigns/new/", "benchmarks/imports/",

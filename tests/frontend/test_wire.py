@@ -25,6 +25,7 @@ from apps.query_cache.queries.shapes import (
     GainAnswer,
     PairAnswer,
     PgpoolCache,
+    PublishedAnswer,
 )
 
 WIRE = Path(__file__).resolve().parents[2] / "frontend" / "src" / "wire.ts"
@@ -65,6 +66,7 @@ def fields_of(interface: str) -> dict[str, bool]:
         GainAnswer,
         PairAnswer,
         PgpoolCache,
+        PublishedAnswer,
     ],
 )
 def test_the_browser_knows_every_field_of_what_travels(shape: type) -> None:

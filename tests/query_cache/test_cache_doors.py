@@ -231,3 +231,16 @@ def test_a_calibration_that_failed_says_why(cluster: Cluster) -> None:
     calibration(cluster, state="failed", error="this worker has no pgpool to start beside the real one.")
 
     assert "this worker has no pgpool" in browser("viewer").get(PAGE).content.decode()
+
+
+def test_the_published_example_is_shown_on_both_axes(cluster: Cluster) -> None:
+    found = script("viewer").get("/api/v1/query-cache/published/").json()
+
+    assert [(one["storage"], one["cumulative_ratio"]) for one in found["curves"]] == [
+        ("shmem", 0.52), ("memcached", 0.62)
+    ]  # fmt: skip
+    assert [round(one["ratio"], 2) for one in found["curves"]] == [0.82, 0.91]
+    assert any("less than no time" in sentence for sentence in found["reasoning"])
+    page = browser("operator").get(f"{PAGE}published/?axis=operating").content.decode()
+    assert "it paid from 82 % and 91 % hits" in page
+    assert "about 9,917 a run" in page

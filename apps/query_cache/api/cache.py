@@ -24,7 +24,7 @@ from apps.benchmarks.queries.runs import RunAnswer, run_answer
 from apps.clusters.api import shapes
 from apps.clusters.api.strict import StrictSerializer
 from apps.clusters.queries import lookup
-from apps.query_cache.queries.shapes import CacheAnswer, CalibrationAnswer
+from apps.query_cache.queries.shapes import CacheAnswer, CalibrationAnswer, PublishedAnswer
 
 CLIENTS, DURATION_S = 4, 180
 MOST = 2**31 - 1
@@ -65,6 +65,15 @@ class CacheView(APIView):
 
         cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
         return Response(cache_answer(cluster=cluster, now=timezone.now()))
+
+
+class PublishedView(APIView):
+    @extend_schema(operation_id="query_cache_published", responses=shapes.answer(PublishedAnswer))
+    def get(self, request: Request) -> Response:
+        """The break-even that was published in 2012, on both axes, with the reasoning."""
+        from apps.query_cache.queries.published import published_answer
+
+        return Response(published_answer())
 
 
 class CalibrationsView(APIView):

@@ -5,6 +5,7 @@ from django.urls import path
 from apps.query_cache.api import cache, calculators
 
 urlpatterns = [
+    path("query-cache/published/", cache.PublishedView.as_view(), name="api-cache-published"),
     path("clusters/<slug:slug>/cache/", cache.CacheView.as_view(), name="api-cache"),
     path("clusters/<slug:slug>/cache/calibrations/", cache.CalibrationsView.as_view(), name="api-calibrations"),
     path("calculators/break-even/", calculators.BreakEvenView.as_view(), name="api-break-even"),

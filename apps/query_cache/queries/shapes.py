@@ -165,3 +165,12 @@ class CacheAnswer(TypedDict):
     pgpools: list[PgpoolCache]
     risks: list[RiskAnswer]
     calibration: CalibrationAnswer | None
+
+
+class PublishedAnswer(TypedDict):
+    """A published break-even. curves: as of a calibration, without pairs or intervals. reasoning: sentences."""
+
+    title: str
+    source: str
+    curves: list[BreakEvenCurve]
+    reasoning: list[str]

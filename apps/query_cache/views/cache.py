@@ -59,6 +59,23 @@ def cluster_cache_now(request: HttpRequest, caller: Caller, slug: str) -> HttpRe
     return render(request, "query_cache/_cache_now.html", {**_now(request, caller, cluster)})
 
 
+@require_GET
+@page()
+def cluster_cache_published(request: HttpRequest, caller: Caller, slug: str) -> HttpResponse:
+    """The published example, beside which the cluster's own curve can be held."""
+    from apps.query_cache.queries.published import published_answer
+
+    cluster = lookup.cluster_of(caller=caller, slug=slug)
+    axis = request.GET.get("axis", "")
+    context = {
+        **cluster_context(caller, cluster, "cache"),
+        "published": published_answer(),
+        "axis": axis if axis in AXES else "cumulative",
+        "axes": AXES,
+    }
+    return render(request, "query_cache/cache_published.html", context)
+
+
 def _page(
     request: HttpRequest, caller: Caller, cluster: Cluster, form: CalibrationForm, *, status: int = 200
 ) -> HttpResponse:
