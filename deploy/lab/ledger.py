@@ -1,5 +1,6 @@
 """What a lab has started, on disk: the next start finds what a killed one left behind, of this lab or another."""
 
+import contextlib
 import json
 import shutil
 from collections.abc import Mapping
@@ -76,11 +77,15 @@ def _made_in(folder: Path, account: Account) -> Holdings:
 
 
 def remove_notes(private: Path) -> None:
-    """Of a lab that does not run; the folder goes too, unless the lab's data lie in it."""
+    """Of a lab that does not run; the folder goes too, unless the lab's data lie in it.
+
+    Its own `down` and the sweeps of other labs may be at it at once: whoever comes later finds less, or nothing.
+    """
     for name in (NAME, CLAIM):
         (private / name).unlink(missing_ok=True)
-    if not any(private.iterdir()):
-        private.rmdir()
+    with contextlib.suppress(FileNotFoundError):
+        if not any(private.iterdir()):
+            private.rmdir()
 
 
 def bury(entry: Entry, account: Account) -> None:
@@ -130,7 +135,7 @@ def read_claim(private: Path) -> Claim | None:
 def sweep(account: Account, *, own: Path) -> None:
     """Bury the labs that were killed or abandoned, of any clone on this machine; the others are left alone."""
     for private in {path.parent for name in (NAME, CLAIM) for path in SHARED.glob(f"lifeguard-*/{name}")}:
-        if private == own or private.stat().st_uid != own.stat().st_uid:
+        if private == own or not _is_alike(private, own):
             continue
         entries, claim = read(private), read_claim(private)
         is_abandoned = claim is not None and claim.is_abandoned()
@@ -141,6 +146,14 @@ def sweep(account: Account, *, own: Path) -> None:
         if claim is not None and is_abandoned:
             _clear_away(private, claim, account)
     shared_memory.release(shared_memory.unusable(account), account)
+
+
+def _is_alike(private: Path, own: Path) -> bool:
+    """Whether both folders are of one account; not where somebody else cleared the first away meanwhile."""
+    try:
+        return private.stat().st_uid == own.stat().st_uid
+    except FileNotFoundError:
+        return False
 
 
 def _clear_away(private: Path, claim: Claim, account: Account) -> None:

@@ -39,6 +39,7 @@ def test_one_button_measures_from_which_ratio_the_cache_pays(
 
     wait_until(is_offered, "the files of the pgpools were read")
     visitor.await_live()
+    visitor.expects("status of 422")
     page.get_by_label("Clients", exact=True).fill("2")
     page.get_by_label("Seconds", exact=True).fill("10")
     button.click()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from deploy.lab import __main__ as commands
-from deploy.lab import ports
+from deploy.lab import ledger, ports
 from deploy.lab.lab import Lab
 from deploy.lab.pgpool_settings import pgpool_conf, with_addresses
 from deploy.lab.plan import Backend, Pgpool, Plan, as_json
@@ -127,3 +127,14 @@ def test_the_pgpool_that_has_the_file_is_restarted(
     assert "no pgpool of this lab has the file /lab/pgpool-9/pgpool.conf" in capsys.readouterr().err
     assert commands.main(["restart", "--root", str(tmp_path), "/lab/pgpool-1/pgpool.conf"]) == 0
     assert done == [("stop", "pgpool-1"), ("start", "pgpool-1")]
+
+
+def test_notes_that_another_lab_cleared_away_meanwhile_are_gone(tmp_path: Path) -> None:
+    private = tmp_path / "lifeguard-test"
+    private.mkdir()
+    (private / ledger.NAME).write_text("{}", encoding="utf-8")
+
+    ledger.remove_notes(private)
+    ledger.remove_notes(private)
+
+    assert not private.exists()
