@@ -4,6 +4,7 @@ import "../styles/base.css";
 import "../styles/components.css";
 
 import { BreakEvenChart } from "./break_even_chart";
+import { CacheWritesChart } from "./cache_writes_chart";
 import { CampaignTrend } from "./campaign_trend";
 import { CopyLink } from "./copy_link";
 import { CourseOverlay } from "./course_overlay";
@@ -41,6 +42,7 @@ customElements.define("sweep-chart", SweepChart);
 customElements.define("course-overlay", CourseOverlay);
 customElements.define("campaign-trend", CampaignTrend);
 customElements.define("break-even-chart", BreakEvenChart);
+customElements.define("cache-writes-chart", CacheWritesChart);
 customElements.define("weight-editor", WeightEditor);
 customElements.define("relative-time", RelativeTime);
 customElements.define("copy-link", CopyLink);

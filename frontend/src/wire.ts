@@ -180,6 +180,43 @@ export interface BreakEvenCurve {
   readonly curve: readonly CurvePoint[];
 }
 
+export interface AtWriteRate {
+  readonly wanted_per_s: number;
+  readonly writes_per_s: number;
+  readonly hit_ratio: number;
+  readonly tps: number;
+  readonly no_cache_tps: number;
+  readonly gain: number;
+  readonly gain_low: number | null;
+  readonly gain_high: number | null;
+  readonly write_latency_ms: number | null;
+  readonly no_cache_write_latency_ms: number | null;
+  readonly asked_keys: number;
+  readonly stale_keys: number;
+}
+
+export interface WriteCurve {
+  readonly storage: string;
+  readonly state: string;
+  readonly sentence: string;
+  readonly per_s: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly asked_keys: number;
+  readonly stale_keys: number;
+  readonly rates: readonly AtWriteRate[];
+}
+
+export interface UnderWrites {
+  readonly run: number;
+  readonly finished_at: string | null;
+  readonly sql: string;
+  readonly write: string;
+  readonly hot_keys: number;
+  readonly clients: number;
+  readonly curves: readonly WriteCurve[];
+}
+
 export interface CalibrationAnswer {
   readonly run: number;
   readonly state: string;
@@ -192,6 +229,7 @@ export interface CalibrationAnswer {
   readonly hot_keys: number;
   readonly clients: number;
   readonly duration_s: number;
+  readonly writes_up_to_per_s: number | null;
   readonly measured_s: number | null;
   readonly requested_by: string;
   readonly created_at: string;
@@ -281,6 +319,7 @@ export interface CacheAnswer {
   readonly pgpools: readonly PgpoolCache[];
   readonly risks: readonly RiskAnswer[];
   readonly calibration: CalibrationAnswer | null;
+  readonly under_writes: UnderWrites | null;
 }
 
 export function isTrendAnswer(value: unknown): value is TrendAnswer {

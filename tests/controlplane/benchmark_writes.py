@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpResponse
 
-from apps.benchmarks.domain.cache_calibration import LOOK_UP
+from apps.benchmarks.domain.cache_sql import LOOK_UP
 from tests.controlplane.write_world import LOAD, World
 
 BENCHMARKS = "/o/acme/benchmarks/"

@@ -17,6 +17,7 @@ from apps.clusters.views.detail import ChartEvent
 from apps.live.consumers import GAP, HEARTBEAT
 from apps.live.events import FactMessage
 from apps.query_cache.queries.shapes import (
+    AtWriteRate,
     BreakEvenAnswer,
     BreakEvenCurve,
     CacheAnswer,
@@ -26,6 +27,8 @@ from apps.query_cache.queries.shapes import (
     PairAnswer,
     PgpoolCache,
     PublishedAnswer,
+    UnderWrites,
+    WriteCurve,
 )
 
 WIRE = Path(__file__).resolve().parents[2] / "frontend" / "src" / "wire.ts"
@@ -67,6 +70,9 @@ def fields_of(interface: str) -> dict[str, bool]:
         PairAnswer,
         PgpoolCache,
         PublishedAnswer,
+        AtWriteRate,
+        WriteCurve,
+        UnderWrites,
     ],
 )
 def test_the_browser_knows_every_field_of_what_travels(shape: type) -> None:

@@ -7,28 +7,31 @@ hot keys, always in the same words; all others carry a number of their own and w
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
+from apps.benchmarks.domain import cache_writes
+from apps.benchmarks.domain.cache_sql import KEY, SQL, WRITE_SQL
+from apps.benchmarks.domain.cache_writes import WRITES_UP_TO
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.scratch_conf import MEMCACHED, OFF, SHMEM
-from apps.benchmarks.domain.workload_parameters import Choice, ParameterDescribed, ParameterRefused, WholeNumber
+from apps.benchmarks.domain.workload_parameters import Choice, WholeNumber
 
 WORKLOAD = "query-cache"
 BOTH = "both"
-LOOK_UP = "SELECT abalance FROM pgbench_accounts WHERE aid = :key"
+# The mark of every hot text.
+_HOT = 1_000_000_000
 KEYS_OF_A_SCALE = 100_000
 # In thousandths. The first hits matter to where a cheap miss breaks even, the last to what a hit costs.
 LEVELS = (0, 150, 300, 450, 600, 800, 950)
 # Of a slice, beside its own time: programs start, counters are read.
 SLICE_MORE_S = 0.3
+# More tell nothing that these did not; a run that is given more time ends early.
+MOST_BLOCKS = 200
 STARTS_WITHIN_S = 6.0
 # A slice whose ratio is further from what was asked says that the cache could not keep the hot keys.
 _MISSED_BY = 0.1
-_LONGEST_SQL = 5_000
-_KEY = re.compile(r"(?<![:\w]):key\b")
 
 
 class CachePointRow(TypedDict):
@@ -46,47 +49,17 @@ class CachePointRow(TypedDict):
     no_cache_latency_ms: float | None
 
 
-@dataclass(frozen=True)
-class Sql:
-    """One SELECT by :key, on one line or several."""
-
-    name: str = "sql"
-    label: str = "The SELECT that is measured, by :key"
-    default: str = LOOK_UP
-
-    def read(self, value: object) -> str:
-        if not isinstance(value, str) or not 1 <= len(value.strip()) <= _LONGEST_SQL:
-            shown = f"{len(value)} characters" if isinstance(value, str) else value
-            raise ParameterRefused(self.name, shown, f"must be a SELECT of 1 to {_LONGEST_SQL} characters")
-        text = " ".join(value.split()).rstrip("; ")
-        if not re.match(r"(select|with)\b", text, re.IGNORECASE):
-            raise ParameterRefused(self.name, value, "must begin with SELECT or WITH")
-        for sign in (";", "\\", "--", "/*", "\0"):
-            if sign in text:
-                raise ParameterRefused(self.name, value, f"must be one statement without {sign!r} in it")
-        if not _KEY.search(text):
-            raise ParameterRefused(self.name, value, "must ask for :key, a number that is drawn from the key space")
-        return text
-
-    def described(self) -> ParameterDescribed:
-        return {
-            "name": self.name, "kind": "sql", "label": self.label, "unit": "", "least": 1, "most": _LONGEST_SQL,
-            "choices": None, "default": self.default,
-        }  # fmt: skip
-
-
-SQL = Sql()
 SCALE = WholeNumber("scale", "Scale of the tables of pgbench: 100,000 accounts each", least=1, most=10_000, default=1)
 KEY_SPACE = WholeNumber("key_space", "Keys from 1 to this; null: 100,000 for each scale", least=1, most=2**31 - 1)
 HOT_KEYS = WholeNumber("hot_keys", "Keys that are asked for again and again", least=1, most=100_000, default=100)
 STORAGE = Choice("storage", "Where results are cached", (SHMEM, MEMCACHED, BOTH), default=SHMEM)
 SLICE_S = WholeNumber("slice_s", "Each turn of each side", least=1, most=60, default=2, unit="s")
-PARAMETERS = {one.name: one for one in (SQL, SCALE, KEY_SPACE, HOT_KEYS, STORAGE, SLICE_S)}
+PARAMETERS = {one.name: one for one in (SQL, SCALE, KEY_SPACE, HOT_KEYS, STORAGE, SLICE_S, WRITES_UP_TO, WRITE_SQL)}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """storages: that are measured against no cache."""
+    """storages: that are measured against no cache. write_rates: per second, rising; empty without writes."""
 
     sql: str
     key_space: int
@@ -95,6 +68,8 @@ class Plan:
     slice_s: int
     duration_s: int
     clients: int
+    write_rates: tuple[int, ...] = ()
+    write_sql: str = ""
 
     @property
     def sides(self) -> tuple[str, ...]:
@@ -102,26 +77,40 @@ class Plan:
 
     @property
     def block_s(self) -> float:
-        return _block_s(self.storages, self.slice_s)
+        return _block_s(len(self.storages), len(self.write_rates), self.slice_s)
+
+    @property
+    def sessions(self) -> int:
+        """Of one pgpool at most: readers, and writers beside them."""
+        return self.clients + (cache_writes.sessions(self.write_rates[-1]) if self.write_rates else 0)
 
     @property
     def blocks(self) -> int:
-        return max(1, int((self.duration_s - STARTS_WITHIN_S) / self.block_s))
+        return min(MOST_BLOCKS, max(1, int((self.duration_s - STARTS_WITHIN_S) / self.block_s)))
 
     @property
     def script(self) -> str:
         """Of pgbench, with :level (of a thousand), :hot_keys and :key_space. Hot and cold texts are alike in length."""
         return (
-            "\\set turn random(1, 1000)\n\\if :turn <= :level\n\\set key random(1, :hot_keys)\n\\set mark 1000000000\n"
+            f"\\set turn random(1, 1000)\n\\if :turn <= :level\n\\set key random(1, :hot_keys)\n\\set mark {_HOT}\n"
             "\\else\n\\set key random(1, :key_space)\n\\set mark random(1000000001, 9999999999)\n\\endif\n"
             f"{self.sql} /* :mark */;\n"
         )
 
+    def hot_select(self, key: int) -> str:
+        """As pgbench sends it for a hot key."""
+        return f"{KEY.sub(str(key), self.sql)} /* {_HOT} */"
+
     def turns(self, block: int, chance: random.Random) -> list[tuple[int, tuple[str, ...]]]:
         """(level, sides in their order) of one block, both shuffled."""
-        levels = list(LEVELS)
-        chance.shuffle(levels)
-        return [(level, tuple(chance.sample(self.sides, len(self.sides)))) for level in levels]
+        return [(level, self._sides(chance)) for level in chance.sample(LEVELS, len(LEVELS))]
+
+    def write_turns(self, chance: random.Random) -> list[tuple[int, tuple[str, ...]]]:
+        """(writes per second, sides in their order) of one block, both shuffled."""
+        return [(rate, self._sides(chance)) for rate in chance.sample(self.write_rates, len(self.write_rates))]
+
+    def _sides(self, chance: random.Random) -> tuple[str, ...]:
+        return tuple(chance.sample(self.sides, len(self.sides)))
 
 
 def plan(parameters: Mapping[str, Any], *, duration_s: int, clients: int) -> Plan:
@@ -134,17 +123,21 @@ def plan(parameters: Mapping[str, Any], *, duration_s: int, clients: int) -> Pla
         slice_s=parameters[SLICE_S.name],
         duration_s=duration_s,
         clients=clients,
+        write_rates=cache_writes.rates(parameters.get(WRITES_UP_TO.name)),
+        write_sql=cache_writes.statement(parameters) if cache_writes.does_write(parameters) else "",
     )
 
 
 def least_duration_s(parameters: Mapping[str, Any]) -> int:
     """For one block."""
     storages = 2 if parameters[STORAGE.name] == BOTH else 1
-    return int(STARTS_WITHIN_S + _block_s(range(storages), parameters[SLICE_S.name])) + 1
+    rates = len(cache_writes.rates(parameters.get(WRITES_UP_TO.name)))
+    return int(STARTS_WITHIN_S + _block_s(storages, rates, parameters[SLICE_S.name])) + 1
 
 
-def _block_s(storages: Sequence[object], slice_s: int) -> float:
-    return len(LEVELS) * (1 + len(storages)) * (slice_s + SLICE_MORE_S)
+def _block_s(storages: int, rates: int, slice_s: int) -> float:
+    turns = (len(LEVELS) + rates) * (1 + storages) * (slice_s + SLICE_MORE_S)
+    return turns + rates * storages * (cache_writes.STALE_AFTER_S + SLICE_MORE_S)
 
 
 @dataclass(frozen=True)

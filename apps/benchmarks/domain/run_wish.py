@@ -9,7 +9,7 @@ from typing import Any
 from apps.benchmarks.domain import endpoints, topologies
 from apps.benchmarks.domain.topologies import Topology
 from apps.benchmarks.domain.workload_parameters import ParameterRefused
-from apps.benchmarks.domain.workloads import RECONNECT, THROTTLE, WORKLOADS, WRITES, Workload
+from apps.benchmarks.domain.workloads import RECONNECT, THROTTLE, WORKLOADS, Workload
 
 LONGEST_NOTE = 500
 # Of one pgpool: its other users keep these children, Lifeguard's own sessions among them.
@@ -70,7 +70,7 @@ class Wish:
 
     @property
     def writes(self) -> bool:
-        return bool(self.parameters.get(WRITES.name, self.workload.writes))
+        return self.workload.does_write(self.parameters)
 
     @property
     def throttle_per_s(self) -> int | None:
@@ -104,8 +104,8 @@ def wish(
     target = _topology(topology, offered)
     _refuse_apart(chosen, target, offered)
     found = _parameters(chosen, parameters or {})
-    if found.get(WRITES.name, chosen.writes) and not target.takes_writes:
-        takers = ", ".join(one.key for one in offered if one.takes_writes)
+    if chosen.does_write(found) and not target.takes_writes:
+        takers = ", ".join(one.key for one in offered if one.takes_writes and not one.is_scratch)
         raise WishRefused("topology", topology, f"takes no writes, and {chosen.key} writes; choose one of: {takers}")
     clients = _clients(chosen, found, clients)
     _within("clients", clients, 1, limits.most_clients, "clients")
@@ -205,6 +205,8 @@ def _parameters(workload: Workload, given: Mapping[str, object]) -> dict[str, An
             f"parameters.{unknown[0]}", unknown[0], f"is no parameter of {workload.key}; known are {known}"
         )
     try:
-        return {name: one.read(given.get(name, one.default)) for name, one in workload.parameters.items()}
+        found = {name: one.read(given.get(name, one.default)) for name, one in workload.parameters.items()}
+        workload.check(found)
+        return found
     except ParameterRefused as error:
         raise WishRefused(f"parameters.{error.path}", error.value, error.expected) from error

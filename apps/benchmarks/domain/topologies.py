@@ -156,7 +156,7 @@ def scratch(name: str) -> Topology:
     """name: of the pgpool whose configuration they have. Their ports are chosen when they start."""
     server = Server(f"scratch of {name}", "127.0.0.1", 0, is_pgpool=True)
     return Topology(
-        f"{SCRATCH}:{name}", f"scratch pgpools with the configuration of {name}", (server,), takes_writes=False,
+        f"{SCRATCH}:{name}", f"scratch pgpools with the configuration of {name}", (server,), takes_writes=True,
         copied_from=name,
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.benchmarks.domain import cache_calibration, pubsub_plan, tpcc
+from apps.benchmarks.domain import cache_calibration, cache_writes, pubsub_plan, tpcc
 from apps.benchmarks.domain.pgbench_scripts import Scripts
 from apps.benchmarks.domain.workload_parameters import Choice, Parameter, WholeNumber, YesNo
 
@@ -49,8 +49,9 @@ TRANSACTIONS = "transactions"
 class Workload:
     """key: as REST names it. driver: what makes its load. mode: which of the loads of its driver.
 
-    writes: so that no standby takes it; a parameter of that name goes before it.
+    writes: so that no standby takes it; a parameter of that name goes before it, and so does writes_where.
     sessions: how many clients its parameters make, where they say so; raises ParameterRefused for what cannot be.
+    check: refuses parameters that do not go together; raises ParameterRefused.
     needs_scratch: whether it runs against scratch pgpools, and against nothing else.
     least_duration_s: of a run with its parameters, where they say so.
     counts: what its rate is of; a rate of transactions is said in tps.
@@ -70,6 +71,14 @@ class Workload:
     needs_scratch: bool = False
     is_closed_loop: bool = True
     counts: str = TRANSACTIONS
+    writes_where: Callable[[Mapping[str, Any]], bool] | None = None
+    check: Callable[[Mapping[str, Any]], None] = lambda parameters: None
+
+    def does_write(self, parameters: Mapping[str, Any]) -> bool:
+        """parameters: all of a run."""
+        if self.writes_where is not None:
+            return self.writes_where(parameters)
+        return bool(parameters.get(WRITES.name, self.writes))
 
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -114,6 +123,8 @@ WORKLOADS: Mapping[str, Workload] = {
             parameters=cache_calibration.PARAMETERS,
             least_duration_s=cache_calibration.least_duration_s,
             needs_scratch=True,
+            writes_where=cache_writes.does_write,
+            check=cache_writes.check,
             is_closed_loop=False,
         ),
         Workload(

@@ -66,7 +66,9 @@ class QueryCache(OwnProgram):
     def notes(self, wish: Wish) -> list[str]:
         plan = cache_calibration.plan(wish.parameters, duration_s=wish.duration_s, clients=wish.clients)
         blocks = f"{plan.blocks} blocks of {len(cache_calibration.LEVELS)} hit ratios"
+        writes = [f"writes to the same table at {', '.join(map(str, plan.write_rates))} per second: {plan.write_sql}"]
         return [
             f"{blocks}, each with the cache on and off in turns of {plan.slice_s} s; tps is the mean of them all",
+            *(writes if plan.write_rates else []),
             "scratch pgpools run on the worker's machine, with the configuration of the real one and without fail-over",
         ]

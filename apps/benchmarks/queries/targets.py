@@ -62,6 +62,20 @@ def server_of(backend: Backend) -> Server:
     return Server(backend.shown_name, backend.asked_host, backend.asked_port)
 
 
+_OF_BACKEND = "sessions of max_connections"
+# Up to three scratch pgpools keep their sessions at each backend; each has some more that write and ask.
+_SCRATCHES = 3
+_SCRATCH_MORE = 12
+
+
+def _scratch_room(least: int | None) -> Room:
+    """least: sessions that the backend with the fewest takes; None where nobody knows."""
+    if least is None:
+        return Room()
+    words = f"sessions for its clients, of {least} of max_connections at each backend for {_SCRATCHES} scratch pgpools"
+    return Room(limit=max(0, least // _SCRATCHES - _SCRATCH_MORE), of=words)
+
+
 def limits_of(cluster: Cluster, access: BenchmarkAccess) -> Limits:
     rooms = {
         each.instance.name: Room(
@@ -72,7 +86,9 @@ def limits_of(cluster: Cluster, access: BenchmarkAccess) -> Limits:
     # Those that no poll has told of yet have a room that nobody knows.
     pgpools = [rooms.get(name, Room()) for name in cluster.instances.values_list("name", flat=True)]
     for each in BackendLatest.objects.select_related("backend").filter(backend__cluster=cluster):
-        rooms[each.backend.shown_name] = Room(limit=each.connection_limit, of="sessions of max_connections")
+        rooms[each.backend.shown_name] = Room(limit=each.connection_limit, of=_OF_BACKEND)
+    least = min((one.limit for one in rooms.values() if one.of == _OF_BACKEND and one.limit), default=None)
+    rooms |= {topologies.scratch(name).servers[0].name: _scratch_room(least) for name in copied_from(cluster)}
     for row in cluster.benchmark_endpoints.all():
         # A pgpool that was given the same name later keeps its own.
         rooms.setdefault(row.name, _room_of(row, pgpools))

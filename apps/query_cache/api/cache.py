@@ -17,6 +17,7 @@ from apps.accounts.access import caller_of
 from apps.benchmarks.api.problems import as_problems
 from apps.benchmarks.control import runs
 from apps.benchmarks.domain.cache_calibration import BOTH, HOT_KEYS, SLICE_S, WORKLOAD
+from apps.benchmarks.domain.cache_writes import WRITES_UP_TO
 from apps.benchmarks.domain.run_wish import WishRefused
 from apps.benchmarks.domain.scratch_conf import MEMCACHED, SHMEM
 from apps.benchmarks.domain.topologies import SCRATCH
@@ -42,6 +43,14 @@ class CalibrationInput(StrictSerializer):
         min_value=1, max_value=10_000, default=1, help_text="of the tables of pgbench, 100,000 accounts each"
     )
     hot_keys = serializers.IntegerField(min_value=1, max_value=100_000, default=HOT_KEYS.default)
+    writes_up_to_per_s = serializers.IntegerField(
+        min_value=WRITES_UP_TO.least, max_value=WRITES_UP_TO.most, required=False, allow_null=True,
+        help_text="also at rising rates of writes to the same table, up to this; left out: no writes",
+    )  # fmt: skip
+    write_sql = serializers.CharField(
+        required=False, allow_null=True, max_length=5000,
+        help_text="the write, by :key if it likes; left out beside the usual SELECT: one to the tables of pgbench",
+    )  # fmt: skip
     slice_s = serializers.IntegerField(min_value=1, max_value=60, default=SLICE_S.default, help_text="of each turn")
     clients = serializers.IntegerField(min_value=1, max_value=MOST, default=CLIENTS)
     duration_s = serializers.IntegerField(min_value=1, max_value=MOST, default=DURATION_S)

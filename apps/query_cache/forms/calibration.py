@@ -6,7 +6,9 @@ from typing import Any
 
 from django import forms
 
-from apps.benchmarks.domain.cache_calibration import BOTH, HOT_KEYS, LOOK_UP
+from apps.benchmarks.domain.cache_calibration import BOTH, HOT_KEYS
+from apps.benchmarks.domain.cache_sql import LOOK_UP, TOUCH
+from apps.benchmarks.domain.cache_writes import WRITES_UP_TO
 from apps.benchmarks.domain.run_wish import WishRefused
 from apps.benchmarks.domain.scratch_conf import MEMCACHED, SHMEM
 from apps.clusters.forms.refusals import sentence
@@ -16,9 +18,8 @@ _NUMBER = {"class": "in", "autocomplete": "off"}
 
 
 def _number(label: str, initial: int | None, hint: str = "", **bounds: Any) -> forms.IntegerField:
-    return forms.IntegerField(
-        label=label, initial=initial, help_text=hint, min_value=1, widget=forms.NumberInput(_NUMBER), **bounds
-    )
+    bounds = {"min_value": 1, **bounds}
+    return forms.IntegerField(label=label, initial=initial, help_text=hint, widget=forms.NumberInput(_NUMBER), **bounds)
 
 
 class CalibrationForm(forms.Form):
@@ -35,11 +36,27 @@ class CalibrationForm(forms.Form):
     clients = _number("Clients", 4)
     duration_s = _number("Seconds", 180, "3 min give a key look-up to about ± 4 points")
 
+    writes_up_to_per_s = _number(
+        "Writes per second, up to",
+        None,
+        "empty: none are made",
+        required=False,
+        min_value=WRITES_UP_TO.least,
+        max_value=WRITES_UP_TO.most,
+    )
+    write_sql = forms.CharField(
+        label="The write to the same table",
+        required=False,
+        max_length=5000,
+        help_text=f"empty beside the usual SELECT: {TOUCH}",
+        widget=forms.TextInput({"class": "in mono", "spellcheck": "false", "autocomplete": "off"}),
+    )
+
     def wanted(self) -> dict[str, Any]:
         """As runs.request takes it, beside the workload and the topology."""
         given = dict(self.cleaned_data)
         found = {"clients": given.pop("clients"), "duration_s": given.pop("duration_s")}
-        return {**found, "parameters": {name: value for name, value in given.items() if value is not None}}
+        return {**found, "parameters": {name: value for name, value in given.items() if value not in {None, ""}}}
 
     def refuse(self, error: WishRefused) -> None:
         name = error.field.removeprefix("parameters.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 
-from apps.benchmarks.domain.cache_calibration import SQL
+from apps.benchmarks.domain.cache_sql import SQL
 from apps.clusters.domain import cache_counters
 from apps.clusters.domain.cache_counters import CacheCounts
 from apps.clusters.history import window_counts
@@ -23,6 +23,7 @@ from apps.query_cache.queries.calibrations import (
     measured_of,
 )
 from apps.query_cache.queries.shapes import BreakEvenAnswer, CacheAnswer, GainAnswer, PgpoolCache, Sizes
+from apps.query_cache.queries.under_writes import under_writes
 
 WINDOW_S = 900
 _WINDOW = "15 min"
@@ -42,7 +43,8 @@ def cache_answer(*, cluster: Cluster, now: datetime) -> CacheAnswer:
     pgpools = [_pgpool(one, settings[one.pk], windows[one.pk]) for one in known]
     on = [one for one in known if settings[one.pk].is_on]
     storage = settings[on[0].pk].method if on else "shmem"
-    run = latest_done(calibrations_of(cluster=cluster))
+    runs = calibrations_of(cluster=cluster)
+    run = latest_done(runs)
     measured = measured_of(run).get(storage) if run else None
     ratio = counts.operating_ratio if counts else None
     gain = measured.gain(ratio) if measured is not None and ratio is not None else None
@@ -74,6 +76,7 @@ def cache_answer(*, cluster: Cluster, now: datetime) -> CacheAnswer:
             for one in cache_risks.risks(list(settings.values()), [one.version for one in on])
         ],
         "calibration": calibration_answer(run) if run else None,
+        "under_writes": under_writes(runs),
     }
 
 

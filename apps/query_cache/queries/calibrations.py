@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from apps.benchmarks.domain.cache_calibration import KEY_SPACE, SCALE, SQL, WORKLOAD, CachePointRow
+from apps.benchmarks.domain.cache_calibration import KEY_SPACE, SCALE, WORKLOAD, CachePointRow
+from apps.benchmarks.domain.cache_sql import SQL
+from apps.benchmarks.domain.cache_writes import WRITES_UP_TO
 from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.models import Cluster
 from apps.query_cache.domain import warm_up
@@ -49,6 +51,7 @@ def calibration_answer(run: BenchmarkRun) -> CalibrationAnswer:
         "hot_keys": parameters["hot_keys"],
         "clients": run.clients,
         "duration_s": run.duration_s,
+        "writes_up_to_per_s": parameters.get(WRITES_UP_TO.name),
         "measured_s": latest.at_s if latest else None,
         "requested_by": run.requested_by_name,
         "created_at": run.created_at,

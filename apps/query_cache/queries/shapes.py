@@ -46,8 +46,62 @@ class BreakEvenCurve(TypedDict):
     curve: list[CurvePoint]
 
 
+class AtWriteRate(TypedDict):
+    """Of one rate of writes to the cached table. tps: of reads. gain: times the reads without a cache.
+
+    gain_low, gain_high: ends of its 95 % interval, null without one. Latencies of a write: mean, ms. asked_keys: hot
+    keys that were asked for a second after the last write; stale_keys: those that the cache answered with old rows.
+    """
+
+    wanted_per_s: int
+    writes_per_s: float
+    hit_ratio: float
+    tps: float
+    no_cache_tps: float
+    gain: float
+    gain_low: float | None
+    gain_high: float | None
+    write_latency_ms: float | None
+    no_cache_write_latency_ms: float | None
+    asked_keys: int
+    stale_keys: int
+
+
+class WriteCurve(TypedDict):
+    """Of one storage. state: pays_up_to, pays_at_all, pays_at_none or unsure. rates: rising, 0 before all.
+
+    per_s: writes per second from which on the cache costs, with its 95 % interval; null unless state is pays_up_to. An
+    end is null where it lies beyond the measured rates. asked_keys, stale_keys: of all rates.
+    """
+
+    storage: str
+    state: str
+    sentence: str
+    per_s: float | None
+    low: float | None
+    high: float | None
+    asked_keys: int
+    stale_keys: int
+    rates: list[AtWriteRate]
+
+
+class UnderWrites(TypedDict):
+    """The latest calibration that wrote, too. run: its id. write: the statement."""
+
+    run: int
+    finished_at: datetime | None
+    sql: str
+    write: str
+    hot_keys: int
+    clients: int
+    curves: list[WriteCurve]
+
+
 class CalibrationAnswer(TypedDict):
-    """run: its id, whose address tells how it goes on. curves: of each storage, once it is done."""
+    """run: its id, whose address tells how it goes on. curves: of each storage, once it is done.
+
+    writes_up_to_per_s: null where it measures without writes.
+    """
 
     run: int
     state: str
@@ -60,6 +114,7 @@ class CalibrationAnswer(TypedDict):
     hot_keys: int
     clients: int
     duration_s: int
+    writes_up_to_per_s: int | None
     measured_s: float | None
     requested_by: str
     created_at: datetime
@@ -146,7 +201,7 @@ class CacheAnswer(TypedDict):
     operating_hit_ratio: of the cacheable reads, those that a cache answered. cumulative_hit_ratio: the same since the
     pgpools started, as pgpool itself prints it. absorbed_share: of all reads, those that no backend saw. break_even: of
     the storage in use, null unless it was measured and lies between. margin: the operating ratio less the break-even.
-    calibration: the latest that is done.
+    calibration: the latest that is done. under_writes: the latest that wrote, too.
     """
 
     window_s: int
@@ -165,6 +220,7 @@ class CacheAnswer(TypedDict):
     pgpools: list[PgpoolCache]
     risks: list[RiskAnswer]
     calibration: CalibrationAnswer | None
+    under_writes: UnderWrites | None
 
 
 class PublishedAnswer(TypedDict):

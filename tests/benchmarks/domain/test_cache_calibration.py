@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from apps.benchmarks.domain import cache_calibration
-from apps.benchmarks.domain.cache_calibration import LEVELS, LOOK_UP, PARAMETERS, SQL, Slice
+from apps.benchmarks.domain import cache_calibration, cache_writes
+from apps.benchmarks.domain.cache_calibration import LEVELS, PARAMETERS, Slice
+from apps.benchmarks.domain.cache_sql import LOOK_UP, SQL, TOUCH, WRITE_SQL
+from apps.benchmarks.domain.cache_writes import WriteSlice
 from apps.benchmarks.domain.workload_parameters import ParameterRefused
 
 AS_USUAL = {name: one.read(one.default) for name, one in PARAMETERS.items()}
@@ -109,3 +111,80 @@ def test_a_ratio_that_was_not_reached_says_why(hits: int, selects: int, check: s
 
     assert (finding["check"], finding["ok"]) == (check, False)
     assert words in finding["sentence"]
+
+
+def test_writes_are_an_arm_of_their_own_at_rising_rates() -> None:
+    written = plan(writes_up_to_per_s=300)
+
+    assert written.write_rates == (3, 9, 30, 95, 300)  # 300 by powers of the root of ten
+    assert written.write_sql == TOUCH
+    assert (written.blocks, plan().blocks) == (2, 5)
+    assert written.sessions == 4 + 7  # one for every 50 per second, and one
+    assert {rate for rate, _ in written.write_turns(random.Random(1))} == set(written.write_rates)
+    assert plan().write_turns(random.Random(1)) == []
+    assert cache_calibration.least_duration_s({**AS_USUAL, "writes_up_to_per_s": 300}) == 68  # 12 turns of both
+
+
+def test_few_writes_have_fewer_rates() -> None:
+    assert cache_writes.rates(10) == (1, 3, 10)
+    assert cache_writes.rates(None) == ()
+
+
+def test_a_select_of_ones_own_needs_its_write() -> None:
+    own = {**AS_USUAL, "sql": "SELECT a FROM t WHERE k = :key", "writes_up_to_per_s": 30}
+
+    with pytest.raises(ParameterRefused, match="write_sql: 'null' must be given beside a SELECT of your own"):
+        cache_writes.check(own)
+    cache_writes.check({**own, "write_sql": "UPDATE t SET a = a"})
+    cache_writes.check({**own, "writes_up_to_per_s": None})
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("SELECT 1", "must begin with UPDATE or INSERT or DELETE or MERGE"),
+        ("UPDATE t SET a = 1; DROP TABLE t", "';'"),
+        ("TRUNCATE t", "must begin with UPDATE"),
+    ],
+)
+def test_what_is_no_such_write_is_refused(value: str, words: str) -> None:
+    with pytest.raises(ParameterRefused) as refused:
+        WRITE_SQL.read(value)
+
+    assert words in str(refused.value)
+
+
+def write_turn(*, made: float) -> list[cache_writes.CacheWriteRow]:
+    on, off = WriteSlice("shmem", 2000.0, 300, 700, made, 2.5), WriteSlice("off", 1000.0, 0, 0, 98.0, 1.5)
+    return cache_writes.rows(1, 100, [off, on])
+
+
+def test_each_cache_is_paired_under_writes_too() -> None:
+    [row] = write_turn(made=97.0)
+
+    assert (row["hit_ratio"], row["tps"], row["no_cache_tps"]) == (0.3, 2000.0, 1000.0)
+    assert (row["writes_per_s"], row["no_cache_writes_per_s"]) == (97.0, 98.0)
+    assert (row["write_latency_ms"], row["no_cache_write_latency_ms"]) == (2.5, 1.5)
+    assert cache_writes.findings([row]) == []
+
+
+def test_the_hot_text_is_that_of_the_script() -> None:
+    hot = plan().hot_select(7)
+
+    assert hot == "SELECT abalance FROM pgbench_accounts WHERE aid = 7 /* 1000000000 */"
+    assert "\\set mark 1000000000\n" in plan().script
+
+
+def test_old_answers_are_told_by_storage() -> None:
+    [row] = write_turn(made=97.0)
+
+    [finding] = cache_writes.findings([row | {"asked_keys": 20, "stale_keys": 3}, row | {"asked_keys": 20}])
+
+    assert finding["check"] == "cache_stale"
+    assert finding["sentence"].startswith("1 s after the last write 3 of 40 hot keys were still answered with old rows")
+
+
+def test_writes_that_were_not_made_are_told() -> None:
+    [finding] = cache_writes.findings(write_turn(made=40.0))
+
+    assert finding["sentence"].startswith("Of 100 writes per second 40 were made: no more come from 3 sessions.")

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import psycopg
 
-from apps.benchmarks.domain import cache_calibration, own_program
+from apps.benchmarks.domain import cache_calibration, cache_writes, own_program
 from apps.benchmarks.domain.cache_calibration import CachePointRow, Plan, Slice
+from apps.benchmarks.domain.cache_writes import CacheWriteRow, WriteSlice
 from apps.benchmarks.domain.load_report import LoadSecond
 from apps.benchmarks.domain.scratch_conf import OFF, Account
 from apps.benchmarks.drivers.own_program import Order
@@ -53,14 +54,16 @@ def main(words: Sequence[str] | None = None) -> int:
 def _load(order: Order, conf: Path, pgbench: str) -> int:
     plan = cache_calibration.plan(order.parameters, duration_s=order.duration_s, clients=order.clients)
     account = Account(os.environ["PGUSER"], os.environ.get("PGPASSWORD", ""), os.environ["PGDATABASE"])
-    script = conf.parent / "reads.sql"
-    script.write_text(plan.script, encoding="utf-8")
-    variables = {**os.environ, "PGSSLMODE": "disable", "PGOPTIONS": _READ_ONLY}
-    slices = Slices(plan, pgbench, script, variables, account.username, account.database)
+    reads, writes = conf.parent / "reads.sql", conf.parent / "writes.sql"
+    reads.write_text(plan.script, encoding="utf-8")
+    writes.write_text(cache_writes.script(plan.write_sql), encoding="utf-8")
+    variables = {**os.environ, "PGSSLMODE": "disable"}
+    read_only = {**variables, "PGOPTIONS": _READ_ONLY}
+    slices = Slices(plan, pgbench, reads, writes, variables, read_only, account.username, account.database)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: slices.stop())
     with scratches(
-        plan.sides, text=conf.read_text(encoding="utf-8"), clients=plan.clients, account=account,
+        plan.sides, text=conf.read_text(encoding="utf-8"), clients=plan.sessions, account=account,
         pgpool=find_pgpool() or "pgpool", memcached=shutil.which("memcached") or "memcached",
     ) as pgpools:  # fmt: skip
         calibration = _Calibration(plan, slices, pgpools)
@@ -77,26 +80,53 @@ class _Calibration:
         self._slices = slices
         self._pgpools = pgpools
         self._points: list[CachePointRow] = []
+        self._writes: list[CacheWriteRow] = []
         self._done: list[Slice] = []
         self._began = time.monotonic()
         self._told_s = 0
 
     def go(self) -> None:
+        """Until all blocks are done, or it is stopped: whole turns are kept then."""
+        try:
+            self._go()
+        except SliceFailed:
+            if not self._slices.is_stopped:
+                raise
+
+    def _go(self) -> None:
         # Each pgpool opens its sessions to the backends, and reads their catalogues, before anything counts.
         for pgpool in self._pgpools.values():
             self._slices.measure(pgpool, 1000, seconds=1)
         chance = random.SystemRandom()
         for block in range(self._plan.blocks):
             for level, sides in self._plan.turns(block, chance):
-                turn = []
-                for side in sides:
-                    if self._slices.is_stopped:
-                        return
-                    turn.append(self._slices.measure(self._pgpools[side], level))
-                    self._tell(turn[-1])
-                if not self._slices.is_stopped:
-                    self._points += cache_calibration.points(block, level, turn)
-                    self._done += turn
+                turn = [self._read(side, level) for side in sides]
+                self._points += cache_calibration.points(block, level, turn)
+                self._done += turn
+            for rate, sides in self._plan.write_turns(chance):
+                self._writes += cache_writes.rows(block, rate, [self._write(side, rate) for side in sides])
+
+    def _read(self, side: str, level: int) -> Slice:
+        self._go_on()
+        found = self._slices.measure(self._pgpools[side], level)
+        self._go_on()
+        self._tell(found.tps, found.latency_ms)
+        _print(f"{side}: {found.tps:,.0f} tps, {found.hits} hits, {found.selects} others")
+        return found
+
+    def _write(self, side: str, rate: int) -> WriteSlice:
+        self._go_on()
+        found = self._slices.measure_writing(self._pgpools[side], rate, uncached=self._pgpools[OFF])
+        self._go_on()
+        self._tell(found.tps, None)
+        beside = f"{found.writes_per_s:,.0f} of {rate} writes per s beside"
+        old = f"; {found.stale_keys} of {found.asked_keys} hot keys answered with old rows" if found.asked_keys else ""
+        _print(f"{side}: {found.tps:,.0f} tps, {found.hits} hits, {found.selects} others, {beside}{old}")
+        return found
+
+    def _go_on(self) -> None:
+        if self._slices.is_stopped:
+            raise SliceFailed("it was stopped.")
 
     def report(self) -> dict[str, object]:
         transactions = sum(one.transactions for one in self._done)
@@ -108,19 +138,19 @@ class _Calibration:
             "is_partial": self._slices.is_stopped,
             "own": {
                 "cache_points": self._points,
+                "cache_writes": self._writes,
                 "caches": caches,
                 "plan": {**asdict(self._plan), "blocks": self._plan.blocks, "levels": list(cache_calibration.LEVELS)},
-                "findings": cache_calibration.findings(self._points),
+                "findings": [*cache_calibration.findings(self._points), *cache_writes.findings(self._writes)],
             },
         }
 
-    def _tell(self, done: Slice) -> None:
+    def _tell(self, tps: float, latency_ms: float | None) -> None:
         """Of every second of a slice, once it has ended; another may end in the same second."""
         until_s = int(time.monotonic() - self._began)
         for at_s in range(self._told_s + 1, until_s + 1):
-            _print(own_program.line("second", asdict(LoadSecond(at_s, done.tps, done.latency_ms))))
+            _print(own_program.line("second", asdict(LoadSecond(at_s, tps, latency_ms))))
         self._told_s = max(self._told_s, until_s)
-        _print(f"{done.side}: {done.tps:,.0f} tps, {done.hits} hits, {done.selects} others")
 
 
 def _failed(reason: str, fix: str) -> int:

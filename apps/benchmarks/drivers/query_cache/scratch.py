@@ -70,12 +70,12 @@ class ScratchPgpool:
             time.sleep(0.1)
 
     def show_cache(self) -> PoolCache:
-        with self._session() as session:
+        with self.session() as session:
             rows = session.cursor(row_factory=dict_row).execute("SHOW pool_cache").fetchall()
         return parse_pool_cache([{name: str(value) for name, value in row.items()} for row in rows])
 
     @contextlib.contextmanager
-    def _session(self) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    def session(self) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
         with psycopg.connect(
             host=LOOPBACK, port=self.scratch.port, user=self._account.username, password=self._account.password,
             dbname=self._account.database, sslmode="disable", connect_timeout=_ASKED_WITHIN_S, autocommit=True,

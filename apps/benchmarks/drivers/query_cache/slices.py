@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from apps.benchmarks.domain import cache_writes
 from apps.benchmarks.domain.cache_calibration import Plan, Slice
+from apps.benchmarks.domain.cache_writes import WriteSlice
 from apps.benchmarks.domain.pgbench_failure import parse_failure
 from apps.benchmarks.domain.pgbench_output import parse_result
+from apps.benchmarks.domain.pgbench_result import PgbenchResult
 from apps.benchmarks.domain.printed import UnreadableOutputError
 from apps.benchmarks.domain.scratch_conf import LOOPBACK, MEMCACHED
+from apps.benchmarks.drivers.query_cache import old_answers
 from apps.benchmarks.drivers.query_cache.scratch import ScratchPgpool
 
 _GRACE_S = 10
@@ -22,58 +27,120 @@ class SliceFailed(RuntimeError):
 
 @dataclass
 class Slices:
-    """environment: how pgbench signs in. is_stopped: set once no further slice is wanted."""
+    """reads, writes: scripts of pgbench. environment: how it signs in; read_only: the same for what only reads.
+
+    is_stopped: set once no further slice is wanted.
+    """
 
     plan: Plan
     pgbench: str
-    script: Path
+    reads: Path
+    writes: Path
     environment: dict[str, str]
+    read_only: dict[str, str]
     username: str
     database: str
     is_stopped: bool = False
-    _running: subprocess.Popen[str] | None = field(default=None, repr=False)
+    _running: list[subprocess.Popen[str]] = field(default_factory=list, repr=False)
 
     def stop(self) -> None:
         self.is_stopped = True
-        if self._running is not None:
-            self._running.terminate()
+        for process in self._running:
+            process.terminate()
 
     def measure(self, pgpool: ScratchPgpool, level: int, *, seconds: int | None = None) -> Slice:
         """level: of a thousand. Raises SliceFailed."""
+        seconds = seconds or self.plan.slice_s
         before = pgpool.show_cache()
-        output = self._run(pgpool, level, seconds or self.plan.slice_s)
-        after = pgpool.show_cache()
-        try:
-            report = parse_result(output)
-        except UnreadableOutputError as error:
-            raise SliceFailed(f"what pgbench printed of {pgpool.name} cannot be read. {error}") from error
-        if report.tps is None or after.hit_count < before.hit_count or after.miss_count < before.miss_count:
-            raise SliceFailed(f"the counters of {pgpool.name} fell: it was started anew meanwhile.")
+        [reads] = self._results(pgpool, [self._reading(pgpool, level, seconds)], seconds)
+        hits, selects = self._grown(pgpool, before.hit_count, before.miss_count)
         return Slice(
-            pgpool.scratch.storage, report.tps, report.transactions, report.latency_ms,
-            after.hit_count - before.hit_count, after.miss_count - before.miss_count,
+            pgpool.scratch.storage, reads.tps or 0.0, reads.transactions, reads.latency_ms, hits, selects
         )  # fmt: skip
 
-    def _run(self, pgpool: ScratchPgpool, level: int, seconds: int) -> str:
+    def measure_writing(self, pgpool: ScratchPgpool, rate: int, *, uncached: ScratchPgpool) -> WriteSlice:
+        """Reads, mostly of hot keys, beside so many writes per second to the same table. Raises SliceFailed.
+
+        uncached: the side without a cache, which may be this one.
+        """
+        seconds = self.plan.slice_s
+        before = pgpool.show_cache()
+        programs = [self._reading(pgpool, cache_writes.LEVEL, seconds), self._writing(pgpool, rate, seconds)]
+        reads, writes = self._results(pgpool, programs, seconds)
+        hits, selects = self._grown(pgpool, before.hit_count, before.miss_count)
+        waited_ms = writes.schedule_lag_ms or 0.0  # for its turn, not for pgpool
+        latency_ms = None if writes.latency_ms is None else max(0.0, writes.latency_ms - waited_ms)
+        asked, stale = self._old_answers(pgpool, uncached)
+        return WriteSlice(
+            pgpool.scratch.storage, reads.tps or 0.0, hits, selects, writes.tps or 0.0, latency_ms, asked, stale
+        )  # fmt: skip
+
+    def _old_answers(self, pgpool: ScratchPgpool, uncached: ScratchPgpool) -> tuple[int, int]:
+        if pgpool is uncached or self.is_stopped:
+            return 0, 0
+        time.sleep(cache_writes.STALE_AFTER_S)
+        return old_answers.count(pgpool, uncached, self.plan)
+
+    def _grown(self, pgpool: ScratchPgpool, hits: int, selects: int) -> tuple[int, int]:
+        after = pgpool.show_cache()
+        if after.hit_count < hits or after.miss_count < selects:
+            raise SliceFailed(f"the counters of {pgpool.name} fell: it was started anew meanwhile.")
+        return after.hit_count - hits, after.miss_count - selects
+
+    def _reading(self, pgpool: ScratchPgpool, level: int, seconds: int) -> subprocess.Popen[str]:
         words = [
-            self.pgbench, f"--host={LOOPBACK}", f"--port={pgpool.scratch.port}", f"--username={self.username}",
-            "--no-vacuum", "--protocol=simple", f"--file={self.script}", f"--define=level={level}",
-            f"--define=hot_keys={self.plan.hot_keys}", f"--define=key_space={self.plan.key_space}",
-            f"--client={self.plan.clients}", f"--jobs={min(self.plan.clients, 4)}", f"--time={seconds}", self.database,
+            f"--file={self.reads}", f"--define=level={level}", f"--client={self.plan.clients}",
+            f"--jobs={min(self.plan.clients, 4)}",
         ]  # fmt: skip
-        self._running = subprocess.Popen(
-            words, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        return self._started(pgpool, words, seconds, self.read_only)
+
+    def _writing(self, pgpool: ScratchPgpool, rate: int, seconds: int) -> subprocess.Popen[str]:
+        sessions = cache_writes.sessions(rate)
+        words = [f"--file={self.writes}", f"--client={sessions}", f"--jobs={min(sessions, 4)}", f"--rate={rate}"]
+        return self._started(pgpool, words, seconds, self.environment)
+
+    def _started(
+        self, pgpool: ScratchPgpool, words: list[str], seconds: int, environment: dict[str, str]
+    ) -> subprocess.Popen[str]:
+        command = [
+            self.pgbench, f"--host={LOOPBACK}", f"--port={pgpool.scratch.port}", f"--username={self.username}",
+            "--no-vacuum", "--protocol=simple", f"--define=key_space={self.plan.key_space}",
+            f"--define=hot_keys={self.plan.hot_keys}", *words,
+            f"--time={seconds}", self.database,
+        ]  # fmt: skip
+        process = subprocess.Popen(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             text=True, errors="replace",
         )  # fmt: skip
+        self._running.append(process)
+        if self.is_stopped:  # the signal came between the last look and this start
+            process.terminate()
+        return process
+
+    def _results(
+        self, pgpool: ScratchPgpool, programs: list[subprocess.Popen[str]], seconds: int
+    ) -> list[PgbenchResult]:
+        """Of all programs of one slice, each once it has ended. None outlives the slice."""
         try:
-            output, _ = self._running.communicate(timeout=seconds + _GRACE_S)
+            return [self._result(pgpool, program, seconds) for program in programs]
+        finally:
+            for program in programs:
+                if program.poll() is None:
+                    program.kill()
+                    program.wait()
+            self._running.clear()
+
+    def _result(self, pgpool: ScratchPgpool, program: subprocess.Popen[str], seconds: int) -> PgbenchResult:
+        try:
+            output, _ = program.communicate(timeout=seconds + _GRACE_S)
         except subprocess.TimeoutExpired as error:
-            self._running.kill()
             waits = ": its memcached may be frozen" if pgpool.scratch.storage == MEMCACHED else ""
             silent = f"pgbench at {pgpool.name} did not end within {_GRACE_S} s after its time"
             raise SliceFailed(f"{silent}{waits}.") from error
-        code = self._running.returncode
-        if code and not self.is_stopped:
-            failure = parse_failure(output, exit_status=code)
+        if program.returncode and not self.is_stopped:
+            failure = parse_failure(output, exit_status=program.returncode)
             raise SliceFailed(f"{failure.reason} {failure.fix} It printed: {failure.printed or output[-300:]}".strip())
-        return output
+        try:
+            return parse_result(output)
+        except UnreadableOutputError as error:
+            raise SliceFailed(f"what pgbench printed of {pgpool.name} cannot be read. {error}") from error
