@@ -35,6 +35,14 @@ class AddressForbidden(Unreachable):
     """Nobody may point Lifeguard there, whatever answers."""
 
 
+class Refused(Unreachable):
+    """The machine is there, and nobody listens."""
+
+
+class NotAccepted(Unreachable):
+    """No connection in time: no way there, or a program that was stopped so long that its queue is full."""
+
+
 class DeadlinePassed(TimeoutError):
     """The far side did not answer in time."""
 
@@ -158,21 +166,24 @@ async def machines_at(host: str, port: int, *, deadline_s: float) -> frozenset[s
 
 
 async def open_tcp(host: str, port: int, *, deadline_s: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Resolve and connect. Raises Unreachable with the step that failed."""
+    """Resolve and connect. Raises Unreachable with the step that failed: Refused, or NotAccepted, where it is that."""
     loop = asyncio.get_running_loop()
     end = loop.time() + deadline_s
+    failed: type[Unreachable] = Unreachable
     addresses = await resolve(host, port, deadline_s=deadline_s)
     for left, address in zip(range(len(addresses), 0, -1), addresses, strict=True):
         share_s = max(end - loop.time(), 0.01) / left
         try:
             return await by_deadline(asyncio.open_connection(address, port), deadline_s=share_s, discard=_abort)
         except DeadlinePassed:
+            failed = NotAccepted
             reason = f"did not accept a connection within {deadline_s:.3g} s"
             fix = f"Check that a firewall lets this machine reach {host}, port {port}."
         except OSError as error:
+            failed = Refused if isinstance(error, ConnectionRefusedError) else Unreachable
             reason = f"cannot be reached: {_words(error)}"
             fix = f"Check that the program runs and listens there: ss -ltn 'sport = :{port}'"
-    raise Unreachable("tcp", f"{host}:{port} {reason}", fix)
+    raise failed("tcp", f"{host}:{port} {reason}", fix)
 
 
 def _abort(opened: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from apps.clusters.domain.memcached import Place, is_caching, place_of
+
 SHMEM = "shmem"
-MEMCACHED = "memcached"
 
 
 @dataclass(frozen=True)
@@ -23,30 +24,28 @@ class CacheSettings:
     invalidates: bool = True
     unsafe_tables: tuple[str, ...] = ()
     safe_tables: tuple[str, ...] = ()
-    memcached_host: str = ""
-    memcached_port: int | None = None
+    memcached: Place | None = None
 
     @property
     def memcached_place(self) -> str:
         """As localhost:11211; "" where results stay in shared memory."""
-        return f"{self.memcached_host}:{self.memcached_port}" if self.method == MEMCACHED else ""
+        return str(self.memcached) if self.memcached is not None else ""
 
 
 def settings_of(running: Mapping[str, str]) -> CacheSettings:
     """running: name -> value as PGPOOL SHOW ALL prints them; empty while nobody has read them."""
-    if "memory_cache_enabled" not in running:
+    is_on = is_caching(running)
+    if is_on is None:
         return CacheSettings(None)
-    port = running.get("memqcache_memcached_port", "")
     return CacheSettings(
-        is_on=running["memory_cache_enabled"] == "on",
+        is_on=is_on,
         method=running.get("memqcache_method", SHMEM),
         total_size=running.get("memqcache_total_size", ""),
         expire_s=_seconds(running.get("memqcache_expire", "0")),
         invalidates=running.get("memqcache_auto_cache_invalidation", "on") == "on",
         unsafe_tables=_names(running, "cache_unsafe_memqcache_table_list", "black_memqcache_table_list"),
         safe_tables=_names(running, "cache_safe_memqcache_table_list", "white_memqcache_table_list"),
-        memcached_host=running.get("memqcache_memcached_host", ""),
-        memcached_port=int(port) if port.isdecimal() else None,
+        memcached=place_of(running),
     )
 
 
