@@ -21,6 +21,7 @@ class ClusterEvent(models.Model):
         WRITES = "writes", "writes stopped or allowed"
         DRIFT = "drift", "changed by hand"
         WATCHDOG = "watchdog", "watchdog"
+        MEMCACHED = "memcached", "memcached"
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="events")
     at = models.DateTimeField()

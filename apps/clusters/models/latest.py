@@ -34,6 +34,9 @@ class InstanceLatest(models.Model):
     cache_hit_count = models.BigIntegerField(null=True)
     cache_miss_count = models.BigIntegerField(null=True)
     cache_row = models.JSONField(null=True, help_text="SHOW POOL_CACHE as domain.show_rows.PoolCache names it")
+    memcached = models.JSONField(
+        null=True, help_text="what is seen of the memcached that it caches in, as domain.memcached_seen keeps it"
+    )
     counted_since = models.DateTimeField(
         null=True, help_text="its counters were read without a break since then, and never restarted"
     )

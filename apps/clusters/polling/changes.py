@@ -28,7 +28,7 @@ SAME_CHANGE = dt.timedelta(seconds=60)
 class Change:
     """kind: as ClusterEvent.Kind. previous_node_id: of a role, who had it before."""
 
-    kind: Literal["instance", "backend", "role", "weights", "restart", "watchdog"]
+    kind: Literal["instance", "backend", "role", "weights", "restart", "watchdog", "memcached"]
     title: str
     detail: str = ""
     is_problem: bool = False

@@ -86,7 +86,12 @@ class ClusterWatch:
             if key in self._instances:
                 self._instances[key].take(instance)
             else:
-                self._instances[key] = InstanceWatch(instance, sessions_before=self._memory.sessions.get(key, 0))
+                seen = self._memory.memcacheds.get(key)
+                self._instances[key] = InstanceWatch(
+                    instance,
+                    sessions_before=self._memory.sessions.get(key, 0),
+                    cached_in=seen.place if seen is not None else None,
+                )
         for key, backend in backends.items():
             if key not in self._backends:
                 self._backends[key] = BackendWatch(backend)

@@ -5,10 +5,12 @@ import logging
 from dataclasses import replace
 
 from apps.clusters.domain.instance_numbering import Address
+from apps.clusters.domain.memcached import Place
 from apps.clusters.domain.show_rows import PoolNode, PoolProcess, ShowRowError
 from apps.clusters.outside import pcp
 from apps.clusters.outside.pgpool_client import PgpoolConnection, PgpoolUnreachable
 from apps.clusters.polling.kept_session import KeptSession
+from apps.clusters.polling.memcached_watch import MemcachedWatch
 from apps.clusters.polling.readings import InstanceReading, NodeReading, PoolSettings, State
 from apps.clusters.polling.registry import WatchedInstance
 from apps.clusters.polling.session_count import TOO_OLD, SessionCounter
@@ -32,12 +34,13 @@ _PASSING = ("no free connection", "no backend to give", "starting up or shutting
 class InstanceWatch:
     """look() brings back a reading within about four seconds, whatever state the pgpool is in."""
 
-    def __init__(self, instance: WatchedInstance, *, sessions_before: int) -> None:
-        """sessions_before: the total that an earlier watch had counted."""
+    def __init__(self, instance: WatchedInstance, *, sessions_before: int, cached_in: Place | None = None) -> None:
+        """sessions_before: the total that an earlier watch had counted. cached_in: the memcached that it knew."""
         self.instance = instance
         self._fast = KeptSession(instance.address)
         self._slow = KeptSession(instance.address)
         self._watchdog = WatchdogWatch()
+        self._memcached = MemcachedWatch(cached_in)
         self._counter = SessionCounter(total=sessions_before)
         self._asking: asyncio.Task[InstanceReading] | None = None
         self._asking_slowly: asyncio.Task[tuple[PoolNode, ...]] | None = None
@@ -63,7 +66,9 @@ class InstanceWatch:
         """The state of the pgpool now. reread_settings: its file may just have changed."""
         told = self._watchdog.look(self.instance.pcp)
         reading = await self._look(pool_nodes_every_s, reread_settings=reread_settings)
-        return replace(reading, watchdog=told)
+        if reading.settings is not None:
+            self._memcached.use(reading.settings.running)
+        return replace(reading, watchdog=told, memcached=self._memcached.look(self.instance.address.host))
 
     async def _look(self, pool_nodes_every_s: float, *, reread_settings: bool) -> InstanceReading:
         loop = asyncio.get_running_loop()
@@ -95,6 +100,7 @@ class InstanceWatch:
         await self._fast.close()
         await self._slow.close()
         await self._watchdog.close()
+        await self._memcached.close()
 
     @property
     def _where(self) -> str:

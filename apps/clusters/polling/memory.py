@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apps.clusters.control import restart_rows
+from apps.clusters.domain.memcached import MemcachedState
+from apps.clusters.domain.memcached_seen import MemcachedSeen, seen_of
 from apps.clusters.domain.watchdog import Watchdog
 from apps.clusters.domain.watchdog_settled import Settled
 from apps.clusters.models import (
@@ -53,6 +55,14 @@ class AskedWatchdog:
     is_off: bool
 
 
+@dataclass(frozen=True)
+class KnownMemcached:
+    """What one memcached told latest of itself, by an answer, a silence or a refusal. at: when it was asked."""
+
+    at: dt.datetime
+    state: MemcachedState
+
+
 @dataclass
 class ClusterMemory:
     """failures: how many looks in a row a pgpool has not answered; told: pgpools whose silence has been announced;
@@ -61,7 +71,8 @@ class ClusterMemory:
 
     is_up: node_id -> whether the pgpools hold the backend for up. lag_over_at: node_id -> when its lag was over
     delay_threshold latest, from then on until its end is told. watchdogs: of this watch; watchdog: what they agreed on
-    latest, None for nothing yet; watchdog_names: instance -> how its watchdog calls it.
+    latest, None for nothing yet; watchdog_names: instance -> how its watchdog calls it. memcacheds: instance -> what
+    is seen of the memcached that it caches in; memcacheds_known: host:port -> what is known of each.
     """
 
     sessions: dict[int, int] = field(default_factory=dict)
@@ -79,6 +90,8 @@ class ClusterMemory:
     watchdogs: dict[int, AskedWatchdog] = field(default_factory=dict)
     watchdog: Settled | None = None
     watchdog_names: dict[int, str] = field(default_factory=dict)
+    memcacheds: dict[int, MemcachedSeen] = field(default_factory=dict)
+    memcacheds_known: dict[str, KnownMemcached] = field(default_factory=dict)
 
 
 def remembered(cluster_id: int) -> ClusterMemory:
@@ -91,6 +104,8 @@ def remembered(cluster_id: int) -> ClusterMemory:
             _remember_away(cluster_id, latest, memory)
         if latest.state == InstanceLatest.State.RENUMBERED:
             memory.renumbered.add(latest.instance_id)
+        if latest.memcached is not None:
+            _remember_memcached(latest.instance_id, seen_of(latest.memcached), memory)
         if latest.answered_at is not None:
             # A pgpool that is away now may come back restarted: what it had counted before tells it.
             memory.counters[latest.instance_id] = Counters(
@@ -119,6 +134,13 @@ def _remember_away(cluster_id: int, latest: InstanceLatest, memory: ClusterMemor
         restart_rows.away_for(latest.instance_id, now=latest.polled_at) is not None
     ):
         memory.restarting.add(latest.instance_id)
+
+
+def _remember_memcached(instance_id: int, seen: MemcachedSeen, memory: ClusterMemory) -> None:
+    memory.memcacheds[instance_id] = seen
+    known = memory.memcacheds_known.get(seen.asked)
+    if seen.known is not None and (known is None or seen.asked_at > known.at):
+        memory.memcacheds_known[seen.asked] = KnownMemcached(seen.asked_at, seen.known)
 
 
 def _remember_agreed(cluster_id: int, memory: ClusterMemory) -> None:

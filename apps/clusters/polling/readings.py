@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from apps.clusters.domain.instance_numbering import Address
+from apps.clusters.domain.memcached import MemcachedState, MemcachedTold, Place
 from apps.clusters.domain.show_rows import PoolCache, PoolNode
 from apps.clusters.domain.watchdog import Watchdog
 from apps.clusters.outside.backend_client import BackendFacts
@@ -55,11 +56,25 @@ class WatchdogReading:
 
 
 @dataclass(frozen=True)
+class MemcachedReading:
+    """place None: the pgpool caches in none any more. asked: host:port of the question; asked_at: when it was put."""
+
+    place: Place | None
+    told: MemcachedTold | None = None
+    asked: str = ""
+    asked_at: dt.datetime | None = None
+
+    @property
+    def state(self) -> MemcachedState | None:
+        return self.told.state if self.told is not None else None
+
+
+@dataclass(frozen=True)
 class InstanceReading:
     """pool_nodes: the rows of SHOW POOL_NODES where they are new; weights: the latest known lb_weight by node_id.
 
     addresses: node_id -> where this pgpool reaches the backend; empty while it has not shown it. pcp_nodes: what PCP
-    tells of the backends while SQL does not. watchdog: where it was asked since the look before.
+    tells of the backends while SQL does not. watchdog, memcached: where it was asked since the look before.
     """
 
     instance_id: int
@@ -78,6 +93,7 @@ class InstanceReading:
     addresses: Mapping[int, Address] = field(default_factory=dict)
     pcp_nodes: tuple[PcpNode, ...] = ()
     watchdog: WatchdogReading | None = None
+    memcached: MemcachedReading | None = None
 
     @property
     def is_answering(self) -> bool:

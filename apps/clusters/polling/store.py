@@ -19,6 +19,7 @@ from apps.clusters.polling.changes import Change, changes
 from apps.clusters.polling.lag_changes import lag_changes
 from apps.clusters.polling.lags import KnownLag, lags_of, wal_position
 from apps.clusters.polling.lease import Lease
+from apps.clusters.polling.memcached_changes import memcached_changes, note_memcacheds
 from apps.clusters.polling.memory import ClusterMemory, is_up
 from apps.clusters.polling.points import Points, PointsMessage, points_of
 from apps.clusters.polling.readings import BackendReading, InstanceReading, PoolSettings, Tick
@@ -44,12 +45,14 @@ def store(*, cluster: WatchedCluster, tick: Tick, memory: ClusterMemory, lease: 
         lags = lags_of(cluster, tick.backends, primary=memory.primary)
         found += lag_changes(cluster=cluster, memory=memory, tick=tick, lags=lags)
         found += watchdog_changes(cluster=cluster, memory=memory, tick=tick)
+        found += memcached_changes(cluster=cluster, memory=memory, tick=tick)
         points = points_of(cluster=cluster, memory=memory, tick=tick, lags=lags)
         _append(tick, lags, memory)
         _rewrite(cluster, tick, lags, memory, lease)
         _note_settings(cluster, tick.instances)
         note_running(tick)
         note_watchdogs(tick)
+        note_memcacheds(tick, memory)
         _write_events(cluster, tick, found)
         _tell(cluster, tick, lease, points, found)
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TypedDict
 
+from apps.clusters.domain.memcached import MemcachedState
+from apps.clusters.queries.memcached import in_state, memcacheds_now
 from apps.clusters.queries.sight import UP, BackendSight, InstanceSight, Sight
 
 STALE_AFTER_S = 15
@@ -56,7 +58,8 @@ def health_of(
     is_off = verdict_state == "off"
     is_too_early = is_off and counted_s is not None and counted_s < TROUBLE_AFTER_S
     is_trouble = is_off and is_certain and not is_too_early
-    critical, warnings = list(_critical(sight)), list(_warnings(sight, is_off=is_trouble))
+    critical = [*_critical(sight), *_memcacheds(sight, now, MemcachedState.FROZEN)]
+    warnings = [*_warnings(sight, is_off=is_trouble), *_memcacheds(sight, now, MemcachedState.GONE)]
     if critical:
         return {"state": _CRIT, "word": critical[0][0], "reasons": [sentence for _, sentence in critical + warnings]}
     if warnings:
@@ -96,8 +99,16 @@ def _unseen(sight: Sight, now: datetime) -> Iterator[str]:
     elif polled_at is None or now - polled_at > timedelta(seconds=STALE_AFTER_S):
         yield "Nobody asks its pgpools: the pollers of this installation are not running."
     else:
+        # A pgpool whose every child waits for memcached answers nobody.
+        yield from (reason for _, reason in _memcacheds(sight, now, MemcachedState.FROZEN))
         for one in sight.instances:
             yield _silence(one)
+
+
+def _memcacheds(sight: Sight, now: datetime, state: MemcachedState) -> Iterator[tuple[str, str]]:
+    seen = memcacheds_now(((one.instance.name, one.latest) for one in sight.instances), now=now)
+    for one in in_state(seen, state):
+        yield f"memcached {state}", one.in_short
 
 
 def _critical(sight: Sight) -> Iterator[tuple[str, str]]:
