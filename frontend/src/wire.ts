@@ -256,6 +256,28 @@ export interface Sizes {
   readonly fragment_bytes: number;
 }
 
+export interface MemcachedAnswer {
+  readonly state: string;
+  readonly reason: string;
+  readonly place: string;
+  readonly since: string;
+  readonly asked_at: string;
+  readonly items: number | null;
+  readonly used_bytes: number | null;
+  readonly limit_bytes: number | null;
+  readonly evictions: number | null;
+  readonly uptime_s: number | null;
+}
+
+export interface MemcachedNote {
+  readonly state: string;
+  readonly place: string;
+  readonly pgpools: readonly string[];
+  readonly since: string;
+  readonly headline: string;
+  readonly sentence: string;
+}
+
 export interface PgpoolCache {
   readonly name: string;
   readonly version: string;
@@ -276,6 +298,7 @@ export interface PgpoolCache {
   readonly is_restarted: boolean;
   readonly seen_at: string | null;
   readonly sizes: Sizes | null;
+  readonly memcached_state: MemcachedAnswer | null;
   readonly reason: string;
 }
 
@@ -318,6 +341,7 @@ export interface CacheAnswer {
   readonly verdict: VerdictAnswer;
   readonly pgpools: readonly PgpoolCache[];
   readonly risks: readonly RiskAnswer[];
+  readonly memcached_notes: readonly MemcachedNote[];
   readonly calibration: CalibrationAnswer | null;
   readonly under_writes: UnderWrites | null;
 }

@@ -22,6 +22,7 @@ from apps.query_cache.queries.calibrations import (
     latest_done,
     measured_of,
 )
+from apps.query_cache.queries.memcached import memcached_answer, memcached_notes
 from apps.query_cache.queries.shapes import BreakEvenAnswer, CacheAnswer, GainAnswer, PgpoolCache, Sizes
 from apps.query_cache.queries.under_writes import under_writes
 
@@ -75,6 +76,7 @@ def cache_answer(*, cluster: Cluster, now: datetime) -> CacheAnswer:
             {"key": one.key, "sentence": one.sentence}
             for one in cache_risks.risks(list(settings.values()), [one.version for one in on])
         ],
+        "memcached_notes": memcached_notes(known, now=now),
         "calibration": calibration_answer(run) if run else None,
         "under_writes": under_writes(runs),
     }
@@ -115,10 +117,11 @@ def _pgpool(instance: PgpoolInstance, settings: CacheSettings, window: InstanceW
         "counted_hit_ratio": counts.counted_ratio if counts else None,
         "cumulative_hit_ratio": _ratio(sizes["hit_count"], sizes["miss_count"]) if sizes else None,
         "absorbed_share": counts.absorbed_share if counts else None,
-        "dropped_entries": window.dropped_entries,
+        "dropped_entries": window.dropped_entries if settings.memcached is None else None,
         "is_restarted": window.is_restarted,
         "seen_at": latest.answered_at if latest is not None else None,
         "sizes": sizes,
+        "memcached_state": memcached_answer(latest),
         "reason": "" if counts else "no two samples of SHOW pool_cache in this time",
     }
 

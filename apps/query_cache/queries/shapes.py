@@ -136,12 +136,45 @@ class Sizes(TypedDict):
     fragment_bytes: int
 
 
+class MemcachedAnswer(TypedDict):
+    """state: alive, frozen (takes connections, answers nothing), gone (nobody listens) or unreachable.
+
+    unreachable: Lifeguard cannot see it, which says nothing of pgpool. reason: why it is not alive, "" where it is.
+    place: host:port that was asked. Figures are of the whole memcached, null unless it answered; evictions since it
+    started, uptime_s ago.
+    """
+
+    state: str
+    reason: str
+    place: str
+    since: datetime
+    asked_at: datetime
+    items: int | None
+    used_bytes: int | None
+    limit_bytes: int | None
+    evictions: int | None
+    uptime_s: int | None
+
+
+class MemcachedNote(TypedDict):
+    """A memcached that is frozen, gone or unreachable by the latest question, of the last minute."""
+
+    state: str
+    place: str
+    pgpools: list[str]
+    since: datetime
+    headline: str
+    sentence: str
+
+
 class PgpoolCache(TypedDict):
     """is_on: null while its settings are not known. hits, misses, reads: in the window; null without two samples.
 
     counted_hit_ratio: what its counters give, below the operating one where answered SELECTs were counted as misses,
     too (counted_twice). cumulative_hit_ratio: since it started. dropped_entries: by how many its entries fell in the
-    window. memcached: where results are kept, as host:port; "" for shared memory. reason: why it has no figures.
+    window; null with memcached, whose entries pgpool does not count. memcached: where results are kept, as host:port;
+    "" for shared memory. memcached_state: null where it caches in none, or it was not asked yet. reason: why it has no
+    figures.
     """
 
     name: str
@@ -163,6 +196,7 @@ class PgpoolCache(TypedDict):
     is_restarted: bool
     seen_at: datetime | None
     sizes: Sizes | None
+    memcached_state: MemcachedAnswer | None
     reason: str
 
 
@@ -201,7 +235,8 @@ class CacheAnswer(TypedDict):
     operating_hit_ratio: of the cacheable reads, those that a cache answered. cumulative_hit_ratio: the same since the
     pgpools started, as pgpool itself prints it. absorbed_share: of all reads, those that no backend saw. break_even: of
     the storage in use, null unless it was measured and lies between. margin: the operating ratio less the break-even.
-    calibration: the latest that is done. under_writes: the latest that wrote, too.
+    calibration: the latest that is done. under_writes: the latest that wrote, too. memcached_notes: worst first; empty
+    where all answer, or there is none.
     """
 
     window_s: int
@@ -219,6 +254,7 @@ class CacheAnswer(TypedDict):
     verdict: VerdictAnswer
     pgpools: list[PgpoolCache]
     risks: list[RiskAnswer]
+    memcached_notes: list[MemcachedNote]
     calibration: CalibrationAnswer | None
     under_writes: UnderWrites | None
 
