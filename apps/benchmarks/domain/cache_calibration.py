@@ -166,8 +166,17 @@ def points(block: int, level: int, slices: Sequence[Slice]) -> list[CachePointRo
     ]  # fmt: skip
 
 
-def findings(found: Sequence[CachePointRow]) -> list[RunFinding]:
-    """What the measured ratios say of the cache itself."""
+def findings(found: Sequence[CachePointRow], *, is_cut_short: bool = False) -> list[RunFinding]:
+    """What the measured ratios say of the cache itself. is_cut_short: its time was over within a block."""
+    sentence = (
+        "Turns took longer than planned, so the latest block is not whole: the machine is busy, or writes are slow. Give "
+        "it more time, or measure one kind of cache at a time."
+    )
+    cut: list[RunFinding] = [{"check": "cache_time", "ok": False, "sentence": sentence}] if is_cut_short else []
+    return [*cut, *_of_ratios(found)]
+
+
+def _of_ratios(found: Sequence[CachePointRow]) -> list[RunFinding]:
     if not found:
         sentence = "The cache counted no SELECT: reads of this kind never come to it, as of a table that is left out."
         return [{"check": "cache_asked", "ok": False, "sentence": sentence}]

@@ -98,6 +98,12 @@ def test_each_cache_is_paired_with_the_side_without_one() -> None:
     assert cache_calibration.findings([point]) == []
 
 
+def test_a_block_that_its_time_cut_short_is_told() -> None:
+    [finding] = cache_calibration.findings(turn(600, 400), is_cut_short=True)
+
+    assert (finding["check"], finding["ok"]) == ("cache_time", False)
+
+
 @pytest.mark.parametrize(
     ("hits", "selects", "check", "words"),
     [
