@@ -55,6 +55,9 @@ def test_how_long_until_it_is_warm(viewer: APIClient) -> None:
 
     assert found["queries_until_wanted"] == pytest.approx(692.8, abs=0.1)
     assert found["seconds_until_wanted"] == pytest.approx(6.928, abs=0.001)
+    # 1 − (1 − e^−x) / x is 0.5 at x = 1.594
+    assert found["queries_until_shown"] == pytest.approx(1594, abs=1)
+    assert found["seconds_until_shown"] == pytest.approx(15.94, abs=0.01)
 
 
 @pytest.mark.parametrize(

@@ -99,13 +99,18 @@ class WarmUpInput(StrictSerializer):
 
 
 class WarmUpAnswer(TypedDict):
-    """queries_until_wanted, seconds_until_wanted: from an empty cache; null where they were not asked for."""
+    """queries_until_wanted, seconds_until_wanted: from an empty cache; null where they were not asked for.
+
+    queries_until_shown, seconds_until_shown: until the cumulative ratio is the wanted one, as SHOW pool_cache counts.
+    """
 
     cumulative_hit_ratio: float
     operating_hit_ratio: float
     expected_misses: float
     queries_until_wanted: float | None
     seconds_until_wanted: float | None
+    queries_until_shown: float | None
+    seconds_until_shown: float | None
 
 
 class WarmUpView(APIView):
@@ -116,7 +121,8 @@ class WarmUpView(APIView):
         """How warm an empty cache is after so many SELECTs of so many keys that are all asked for alike.
 
         `operating_hit_ratio` is the share of hits at that moment; `cumulative_hit_ratio` what pgpool prints, counted
-        since it started. Nothing is taken to be emptied, or to be pushed out, meanwhile.
+        since it started, and the mean of the operating one until then: so also of a table that a write empties every
+        so many SELECTs. Nothing is taken to be emptied, or to be pushed out, meanwhile.
         """
         from apps.query_cache.domain import warm_up
 
@@ -126,6 +132,7 @@ class WarmUpView(APIView):
         found = warm_up.after(keys=asked["keys"], queries=asked["queries"])
         wanted, per_s = asked["wanted_ratio"], asked["per_s"]
         until = None if wanted is None else warm_up.queries_until(keys=asked["keys"], operating_hit_ratio=wanted)
+        shown = None if wanted is None else warm_up.queries_until_shown(keys=asked["keys"], cumulative_hit_ratio=wanted)
         return Response(
             {
                 "cumulative_hit_ratio": found.cumulative_hit_ratio,
@@ -133,6 +140,8 @@ class WarmUpView(APIView):
                 "expected_misses": found.expected_misses,
                 "queries_until_wanted": until,
                 "seconds_until_wanted": None if until is None or per_s is None else until / per_s,
+                "queries_until_shown": shown,
+                "seconds_until_shown": None if shown is None or per_s is None else shown / per_s,
             }
         )
 

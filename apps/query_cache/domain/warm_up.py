@@ -9,6 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+# Of an interval, until its ends are one and the same number.
+_HALVINGS = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Warmth:
@@ -34,13 +37,26 @@ def queries_until(*, keys: int, operating_hit_ratio: float) -> float:
     return math.log1p(-operating_hit_ratio) / math.log1p(-1 / keys)
 
 
+def queries_until_shown(*, keys: int, cumulative_hit_ratio: float) -> float:
+    """Reads until the ratio since the start is as high as this; 0 <= ratio < 1. The first read is a miss."""
+    # Of N reads at most K are misses: from K / (1 − ratio) reads on the ratio is reached for certain.
+    low, high = 1.0, keys / (1 - cumulative_hit_ratio)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if after(keys=keys, queries=middle).cumulative_hit_ratio < cumulative_hit_ratio:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 def operating_at(*, cumulative_hit_ratio: float) -> float:
     """The operating ratio at the moment when the one since the start is this, of many keys; 0 <= ratio < 1.
 
     Over many keys both depend on x = reads per key alone: operating 1 − e^(−x), cumulative 1 − (1 − e^(−x)) / x.
     """
     low, high = 0.0, 2 / (1 - cumulative_hit_ratio)
-    for _ in range(200):
+    for _ in range(_HALVINGS):
         middle = (low + high) / 2
         if _cumulative(middle) < cumulative_hit_ratio:
             low = middle
