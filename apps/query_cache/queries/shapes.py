@@ -259,6 +259,75 @@ class CacheAnswer(TypedDict):
     under_writes: UnderWrites | None
 
 
+class WarmUpPoint(TypedDict):
+    """at_s: since the cache was empty. cumulative_hit_ratio: of all reads until then, as SHOW pool_cache counts."""
+
+    at_s: float
+    operating_hit_ratio: float
+    cumulative_hit_ratio: float
+
+
+class LossAnswer(TypedDict):
+    """What is lost until the cache pays. mean_cost: time of a read until then, in times of one without a cache.
+
+    reads: as many reads without a cache as the time beyond would have been enough for.
+    """
+
+    mean_cost: float
+    reads: float
+
+
+class BetweenWritesAnswer(TypedDict):
+    """Of one table, all of whose entries each write drops. reads: between two writes. state: pays, costs, close or
+    not_measured.
+
+    at_random_hit_ratio: the mean ratio if writes come at random times, so far apart in the mean. pays_from_every_s:
+    how far apart writes must be for the table to break even; low, high: by the interval of the break-even; null where
+    there is none, or where only hits alone would do.
+    """
+
+    write_every_s: float
+    reads: float
+    mean_operating_hit_ratio: float
+    at_random_hit_ratio: float
+    state: str
+    pays_from_every_s: float | None
+    pays_from_every_low_s: float | None
+    pays_from_every_high_s: float | None
+    pays_from_random_every_s: float | None
+    sentence: str
+
+
+class ForecastAnswer(TypedDict):
+    """How one cache warms up from empty. keys_from, per_s_from: where the two figures come from, "given" if asked for.
+
+    per_s: null where no rate is known; then there are no points and no times. cache: the one that is told of, a pgpool
+    or memcached at its place. is_on: null while no pgpool has shown its settings. reaches_after_s: until the operating
+    ratio is the break-even, with the ends of its interval; null where there is none, or only hits alone would do.
+    shown_after_s: until the ratio since the start is the break-even, which is when SHOW pool_cache shows it and when
+    hits have earned back what the warm-up cost. warm_after_s: until 99 of 100 reads are hits. why: sentences behind it.
+    """
+
+    keys: int
+    keys_from: str
+    per_s: float | None
+    per_s_from: str
+    cache: str
+    storage: str
+    is_on: bool | None
+    points: list[WarmUpPoint]
+    break_even: BreakEvenAnswer | None
+    reaches_after_s: float | None
+    reaches_after_low_s: float | None
+    reaches_after_high_s: float | None
+    shown_after_s: float | None
+    warm_after_s: float | None
+    lost: LossAnswer | None
+    between_writes: BetweenWritesAnswer | None
+    sentence: str
+    why: list[str]
+
+
 class PublishedAnswer(TypedDict):
     """A published break-even. curves: as of a calibration, without pairs or intervals. reasoning: sentences."""
 
