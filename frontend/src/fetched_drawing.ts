@@ -48,7 +48,7 @@ export abstract class FetchedDrawing<Answer> extends HTMLElement {
     if (state === "done" && !document.hidden) void this.load();
   }
 
-  private async load(): Promise<void> {
+  protected async load(): Promise<void> {
     try {
       const response = await fetch(this.getAttribute("src") ?? "", { headers: { Accept: "application/json" }, credentials: "same-origin" });
       const answer: unknown = response.ok ? await response.json() : null;

@@ -4,7 +4,7 @@ import htmx from "htmx.org";
 /** Refused or failed: the answer is a page of its own and does not belong into a fragment. 422 and 409 come with what to show. */
 const KEEPS_SCREEN = [204, 304, 401, 403, 404, 429, 500, 502, 503, 504];
 /** Elements of ours that write their own content; a morphing swap updates their attributes only. */
-const OWN_CONTENT = "time-series-chart, run-chart, campaign-trend, break-even-chart, cache-writes-chart, live-status, relative-time, [hx-morph-skip-children]";
+const OWN_CONTENT = "time-series-chart, run-chart, campaign-trend, break-even-chart, cache-writes-chart, warm-up-chart, live-status, relative-time, [hx-morph-skip-children]";
 
 interface HtmxEventDetail {
   readonly ctx?: {

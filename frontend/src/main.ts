@@ -23,6 +23,7 @@ import { watchFilters } from "./table_filter";
 import { showCurrentTab } from "./tabs";
 import { watchTheme } from "./theme";
 import { TimeSeriesChart } from "./time_series_chart";
+import { WarmUpChart } from "./warm_up_chart";
 import { WeightEditor } from "./weight_editor";
 
 setUpHtmx();
@@ -43,6 +44,7 @@ customElements.define("course-overlay", CourseOverlay);
 customElements.define("campaign-trend", CampaignTrend);
 customElements.define("break-even-chart", BreakEvenChart);
 customElements.define("cache-writes-chart", CacheWritesChart);
+customElements.define("warm-up-chart", WarmUpChart);
 customElements.define("weight-editor", WeightEditor);
 customElements.define("relative-time", RelativeTime);
 customElements.define("copy-link", CopyLink);

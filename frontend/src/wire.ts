@@ -346,6 +346,51 @@ export interface CacheAnswer {
   readonly under_writes: UnderWrites | null;
 }
 
+export interface WarmUpPoint {
+  readonly at_s: number;
+  readonly operating_hit_ratio: number;
+  readonly cumulative_hit_ratio: number;
+}
+
+export interface LossAnswer {
+  readonly mean_cost: number;
+  readonly reads: number;
+}
+
+export interface BetweenWritesAnswer {
+  readonly write_every_s: number;
+  readonly reads: number;
+  readonly mean_operating_hit_ratio: number;
+  readonly at_random_hit_ratio: number;
+  readonly state: string;
+  readonly pays_from_every_s: number | null;
+  readonly pays_from_every_low_s: number | null;
+  readonly pays_from_every_high_s: number | null;
+  readonly pays_from_random_every_s: number | null;
+  readonly sentence: string;
+}
+
+export interface ForecastAnswer {
+  readonly keys: number;
+  readonly keys_from: string;
+  readonly per_s: number | null;
+  readonly per_s_from: string;
+  readonly cache: string;
+  readonly storage: string;
+  readonly is_on: boolean | null;
+  readonly points: readonly WarmUpPoint[];
+  readonly break_even: BreakEvenAnswer | null;
+  readonly reaches_after_s: number | null;
+  readonly reaches_after_low_s: number | null;
+  readonly reaches_after_high_s: number | null;
+  readonly shown_after_s: number | null;
+  readonly warm_after_s: number | null;
+  readonly lost: LossAnswer | null;
+  readonly between_writes: BetweenWritesAnswer | null;
+  readonly sentence: string;
+  readonly why: readonly string[];
+}
+
 export function isTrendAnswer(value: unknown): value is TrendAnswer {
   return typeof value === "object" && value !== null && Array.isArray((value as { rounds?: unknown }).rounds);
 }
@@ -382,6 +427,10 @@ export function isCourseAnswer(value: unknown): value is CourseAnswer {
 
 export function isCacheAnswer(value: unknown): value is CacheAnswer {
   return typeof value === "object" && value !== null && Array.isArray((value as { pgpools?: unknown }).pgpools);
+}
+
+export function isForecastAnswer(value: unknown): value is ForecastAnswer {
+  return typeof value === "object" && value !== null && "per_s_from" in value && Array.isArray((value as { points?: unknown }).points);
 }
 
 export function isPublishedAnswer(value: unknown): value is PublishedAnswer {

@@ -18,18 +18,22 @@ from apps.live.consumers import GAP, HEARTBEAT
 from apps.live.events import FactMessage
 from apps.query_cache.queries.shapes import (
     AtWriteRate,
+    BetweenWritesAnswer,
     BreakEvenAnswer,
     BreakEvenCurve,
     CacheAnswer,
     CalibrationAnswer,
     CurvePoint,
+    ForecastAnswer,
     GainAnswer,
+    LossAnswer,
     MemcachedAnswer,
     MemcachedNote,
     PairAnswer,
     PgpoolCache,
     PublishedAnswer,
     UnderWrites,
+    WarmUpPoint,
     WriteCurve,
 )
 
@@ -77,6 +81,10 @@ def fields_of(interface: str) -> dict[str, bool]:
         AtWriteRate,
         WriteCurve,
         UnderWrites,
+        ForecastAnswer,
+        WarmUpPoint,
+        LossAnswer,
+        BetweenWritesAnswer,
     ],
 )
 def test_the_browser_knows_every_field_of_what_travels(shape: type) -> None:

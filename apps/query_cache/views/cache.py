@@ -25,6 +25,7 @@ from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.views.detail import cluster_context
 from apps.query_cache.forms.calibration import CalibrationForm
+from apps.query_cache.views.warm_up import warm_up_context
 
 AXES = {"operating": "Of the moment", "cumulative": "Since the start"}
 STORAGES = {"shmem": "Shared memory", "memcached": "memcached", "both": "Both"}
@@ -79,8 +80,12 @@ def cluster_cache_published(request: HttpRequest, caller: Caller, slug: str) -> 
 def _page(
     request: HttpRequest, caller: Caller, cluster: Cluster, form: CalibrationForm, *, status: int = 200
 ) -> HttpResponse:
+    warm_up = warm_up_context(request, cluster)
+    if warm_up["warm_up_form"].errors:
+        status = 422
     context = {
         **_now(request, caller, cluster),
+        **warm_up,
         "form": form,
         "is_allowed": BenchmarkAccess.objects.filter(cluster=cluster, is_on=True).exists(),
         "copied_from": targets.copied_from(cluster),
