@@ -169,8 +169,8 @@ def points(block: int, level: int, slices: Sequence[Slice]) -> list[CachePointRo
 def findings(found: Sequence[CachePointRow], *, is_cut_short: bool = False) -> list[RunFinding]:
     """What the measured ratios say of the cache itself. is_cut_short: its time was over within a block."""
     sentence = (
-        "Turns took longer than planned, so the latest block is not whole: the machine is busy, or writes are slow. Give "
-        "it more time, or measure one kind of cache at a time."
+        "Turns took longer than planned, so the latest block is not whole: the machine is busy, or writes are slow. "
+        "Give it more time, or measure one kind of cache at a time."
     )
     cut: list[RunFinding] = [{"check": "cache_time", "ok": False, "sentence": sentence}] if is_cut_short else []
     return [*cut, *_of_ratios(found)]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from apps.clusters.domain.memcached import MEMCACHED
 from apps.query_cache.domain import break_even, warm_up
 from apps.query_cache.domain.break_even import BreakEven, percent
 from apps.query_cache.domain.forecast import WARM, Load
-from apps.query_cache.domain.settings import MEMCACHED
 
 SPACE = "\u00a0"
 _DAY_S = 86_400

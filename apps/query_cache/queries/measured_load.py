@@ -11,14 +11,13 @@ from apps.clusters.history import window_counts
 from apps.clusters.history.cache_entries import most_entries
 from apps.clusters.history.windows import InstanceWindow
 from apps.clusters.models import Cluster, PgpoolInstance
-from apps.query_cache.domain.settings import MEMCACHED, CacheSettings, settings_of
+from apps.query_cache.domain.settings import CacheSettings, settings_of
 from apps.query_cache.domain.verdict import FEWEST_READS
 
 _WINDOW_S = 900
 _WINDOW = "15 min"
 # pgpool keeps what it knows of relations in the same place, so a few entries say nothing of keys.
 _FEWEST_ENTRIES = 10
-_LOOPBACK = ("localhost", "127.", "::1", "/")
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,5 @@ def _reads(settings: CacheSettings, window: InstanceWindow) -> int | None:
 def _place(pgpool: Pgpool) -> str:
     """What pgpools with one cache have in common. A memcached on "this host" is one for the pgpools of that host."""
     settings = pgpool.settings
-    if settings.method != MEMCACHED:
-        return f"shmem {pgpool.name}"
-    is_here = settings.memcached_host.startswith(_LOOPBACK)
-    return f"{settings.memcached_place} {pgpool.host if is_here else ''}"
+    memcached = settings.memcached
+    return f"shmem {pgpool.name}" if memcached is None else memcached.asked(pgpool.host)
