@@ -191,7 +191,7 @@ export interface AtWriteRate {
   readonly gain_high: number | null;
   readonly write_latency_ms: number | null;
   readonly no_cache_write_latency_ms: number | null;
-  readonly asked_keys: number;
+  readonly kept_keys: number;
   readonly stale_keys: number;
 }
 
@@ -202,7 +202,7 @@ export interface WriteCurve {
   readonly per_s: number | null;
   readonly low: number | null;
   readonly high: number | null;
-  readonly asked_keys: number;
+  readonly kept_keys: number;
   readonly stale_keys: number;
   readonly rates: readonly AtWriteRate[];
 }

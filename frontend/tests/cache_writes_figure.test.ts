@@ -9,12 +9,12 @@ const THEME = new Proxy({}, { get: (_, name) => String(name) }) as ChartTheme;
 function at(rate: number, gain: number, ratio: number): AtWriteRate {
   return {
     wanted_per_s: rate, writes_per_s: rate, hit_ratio: ratio, tps: 1000 * gain, no_cache_tps: 1000, gain, gain_low: gain - 0.1, gain_high: gain + 0.1,
-    write_latency_ms: 2, no_cache_write_latency_ms: 1.5, asked_keys: 20, stale_keys: 0,
+    write_latency_ms: 2, no_cache_write_latency_ms: 1.5, kept_keys: 20, stale_keys: 0,
   };
 }
 
 const curve: WriteCurve = {
-  storage: "shmem", state: "pays_up_to", sentence: "The cache pays up to about 50 writes per second.", per_s: 50, low: 30, high: null, asked_keys: 40, stale_keys: 0,
+  storage: "shmem", state: "pays_up_to", sentence: "The cache pays up to about 50 writes per second.", per_s: 50, low: 30, high: null, kept_keys: 40, stale_keys: 0,
   rates: [at(0, 3, 0.95), at(10, 2, 0.8), at(100, 0.8, 0.3)],
 };
 

@@ -24,7 +24,7 @@ def written(storage: str = "shmem") -> list[dict[str, Any]]:
             "storage": storage, "block": number % 2, "wanted_per_s": rate, "writes_per_s": float(rate),
             "hits": int(1000 * ratio), "misses": 1000 - int(1000 * ratio), "hit_ratio": ratio, "tps": 1000 * gain,
             "write_latency_ms": 2.5, "no_cache_tps": 1000.0, "no_cache_writes_per_s": float(rate),
-            "no_cache_write_latency_ms": 1.5, "asked_keys": 50, "stale_keys": 3 * (rate == 100),
+            "no_cache_write_latency_ms": 1.5, "kept_keys": 50, "stale_keys": 3 * (rate == 100),
         }
         for number, (rate, ratio, gain) in enumerate(AT_RATES)
     ]  # fmt: skip
@@ -51,8 +51,8 @@ def test_the_rate_from_which_on_it_costs_is_told(calibrated_under_writes: Benchm
     page = browser("operator").get(PAGE).content.decode()
     assert "The cache pays up to about 32 writes per second to its table" in page
     assert "80.0\u00a0%" in page
-    assert [(one["stale_keys"], one["asked_keys"]) for one in curve["rates"]] == [(0, 0), (0, 100), (6, 100)]
-    assert "6 of 200 hot keys were still answered from shared memory" in page
+    assert [(one["stale_keys"], one["kept_keys"]) for one in curve["rates"]] == [(0, 0), (0, 100), (6, 100)]
+    assert "6 of the 200 answers that shared memory kept for hot keys" in page
     assert "2.50\u00a0ms" in page
 
 

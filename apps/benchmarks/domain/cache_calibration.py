@@ -98,8 +98,8 @@ class Plan:
         )
 
     def hot_select(self, key: int) -> str:
-        """As pgbench sends it for a hot key."""
-        return f"{KEY.sub(str(key), self.sql)} /* {_HOT} */"
+        """As pgbench sends it for a hot key, semicolon included."""
+        return f"{KEY.sub(str(key), self.sql)} /* {_HOT} */;"
 
     def turns(self, block: int, chance: random.Random) -> list[tuple[int, tuple[str, ...]]]:
         """(level, sides in their order) of one block, both shuffled."""

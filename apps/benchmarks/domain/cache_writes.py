@@ -37,7 +37,7 @@ class CacheWriteRow(TypedDict):
     """One slice with a cache under writes, and the one without it of the same turn. Latencies: mean, ms.
 
     wanted_per_s: writes asked for at both; writes_per_s, no_cache_writes_per_s: that were made. tps: of reads.
-    asked_keys: hot keys asked for STALE_AFTER_S after the last write; stale_keys: those answered with old rows.
+    kept_keys: hot keys whose answer it kept, STALE_AFTER_S after the last write; stale_keys: those with old rows.
     """
 
     storage: str
@@ -52,7 +52,7 @@ class CacheWriteRow(TypedDict):
     no_cache_tps: float
     no_cache_writes_per_s: float
     no_cache_write_latency_ms: float | None
-    asked_keys: int
+    kept_keys: int
     stale_keys: int
 
 
@@ -60,7 +60,7 @@ class CacheWriteRow(TypedDict):
 class WriteSlice:
     """What one side did in one turn under writes. tps: of reads. hits, selects: as of a Slice.
 
-    asked_keys, stale_keys: as of a row.
+    kept_keys, stale_keys: as of a row.
     """
 
     side: str
@@ -69,7 +69,7 @@ class WriteSlice:
     selects: int
     writes_per_s: float
     write_latency_ms: float | None
-    asked_keys: int = 0
+    kept_keys: int = 0
     stale_keys: int = 0
 
 
@@ -120,7 +120,7 @@ def rows(block: int, wanted_per_s: int, slices: Sequence[WriteSlice]) -> list[Ca
             "hits": one.hits, "misses": one.selects, "hit_ratio": one.hits / (one.hits + one.selects), "tps": one.tps,
             "write_latency_ms": one.write_latency_ms, "no_cache_tps": off.tps,
             "no_cache_writes_per_s": off.writes_per_s, "no_cache_write_latency_ms": off.write_latency_ms,
-            "asked_keys": one.asked_keys, "stale_keys": one.stale_keys,
+            "kept_keys": one.kept_keys, "stale_keys": one.stale_keys,
         }
         for one in slices
         if one.side != OFF and one.hits + one.selects > 0 and one.tps > 0 and off.tps > 0
@@ -135,11 +135,12 @@ def _stale(found: Sequence[CacheWriteRow]) -> list[RunFinding]:
     checks: list[RunFinding] = []
     for storage in sorted({one["storage"] for one in found}):
         own = [one for one in found if one["storage"] == storage]
-        stale, asked = sum(one["stale_keys"] for one in own), sum(one["asked_keys"] for one in own)
+        stale, kept = sum(one["stale_keys"] for one in own), sum(one["kept_keys"] for one in own)
         if stale:
             sentence = (
-                f"{STALE_AFTER_S:.0f} s after the last write {stale} of {asked} hot keys were still answered with old "
-                f"rows from {'shared memory' if storage == SHMEM else storage}: its hits are worth that much less."
+                f"{STALE_AFTER_S:.0f} s after the last write {stale} of the {kept} answers that "
+                f"{'shared memory' if storage == SHMEM else storage} kept for hot keys had old rows, though every "
+                "write went through its pgpool."
             )
             checks.append({"check": "cache_stale", "ok": False, "sentence": sentence})
     return checks

@@ -23,7 +23,7 @@ FEWEST_BLOCKS = 2
 class WritePair:
     """writes_per_s: that were made beside the cache. Latencies of a write: mean, ms; None where unknown.
 
-    asked_keys: hot keys that were asked for after the last write; stale_keys: those answered with old rows.
+    kept_keys: hot keys whose answer it kept after the last write; stale_keys: those with old rows.
     """
 
     wanted_per_s: int
@@ -34,7 +34,7 @@ class WritePair:
     no_cache_tps: float
     write_latency_ms: float | None = None
     no_cache_write_latency_ms: float | None = None
-    asked_keys: int = 0
+    kept_keys: int = 0
     stale_keys: int = 0
 
     @property
@@ -56,7 +56,7 @@ class AtRate:
     gain_high: float | None
     write_latency_ms: float | None
     no_cache_write_latency_ms: float | None
-    asked_keys: int
+    kept_keys: int
     stale_keys: int
     pairs: int
 
@@ -124,7 +124,7 @@ def _at_rate(pairs: Sequence[WritePair], half: float | None) -> AtRate:
         gain_high=None if own is None else math.exp(gain + own),
         write_latency_ms=_mean([one.write_latency_ms for one in pairs]),
         no_cache_write_latency_ms=_mean([one.no_cache_write_latency_ms for one in pairs]),
-        asked_keys=sum(one.asked_keys for one in pairs),
+        kept_keys=sum(one.kept_keys for one in pairs),
         stale_keys=sum(one.stale_keys for one in pairs),
         pairs=count,
     )

@@ -49,8 +49,8 @@ class BreakEvenCurve(TypedDict):
 class AtWriteRate(TypedDict):
     """Of one rate of writes to the cached table. tps: of reads. gain: times the reads without a cache.
 
-    gain_low, gain_high: ends of its 95 % interval, null without one. Latencies of a write: mean, ms. asked_keys: hot
-    keys that were asked for a second after the last write; stale_keys: those that the cache answered with old rows.
+    gain_low, gain_high: ends of its 95 % interval, null without one. Latencies of a write: mean, ms. kept_keys: hot
+    keys whose answer the cache kept, a second after the last write; stale_keys: those of them with old rows.
     """
 
     wanted_per_s: int
@@ -63,7 +63,7 @@ class AtWriteRate(TypedDict):
     gain_high: float | None
     write_latency_ms: float | None
     no_cache_write_latency_ms: float | None
-    asked_keys: int
+    kept_keys: int
     stale_keys: int
 
 
@@ -71,7 +71,7 @@ class WriteCurve(TypedDict):
     """Of one storage. state: pays_up_to, pays_at_all, pays_at_none or unsure. rates: rising, 0 before all.
 
     per_s: writes per second from which on the cache costs, with its 95 % interval; null unless state is pays_up_to. An
-    end is null where it lies beyond the measured rates. asked_keys, stale_keys: of all rates.
+    end is null where it lies beyond the measured rates. kept_keys, stale_keys: of all rates.
     """
 
     storage: str
@@ -80,7 +80,7 @@ class WriteCurve(TypedDict):
     per_s: float | None
     low: float | None
     high: float | None
-    asked_keys: int
+    kept_keys: int
     stale_keys: int
     rates: list[AtWriteRate]
 

@@ -47,7 +47,7 @@ def _curves(run: BenchmarkRun) -> list[WriteCurve]:
 def _pair(row: CacheWriteRow) -> WritePair:
     return WritePair(
         row["wanted_per_s"], row["writes_per_s"], row["hits"], row["misses"], row["tps"], row["no_cache_tps"],
-        row["write_latency_ms"], row["no_cache_write_latency_ms"], row["asked_keys"], row["stale_keys"],
+        row["write_latency_ms"], row["no_cache_write_latency_ms"], row["kept_keys"], row["stale_keys"],
     )  # fmt: skip
 
 
@@ -64,7 +64,7 @@ def _curve(storage: str, pairs: Sequence[WritePair]) -> WriteCurve:
         "per_s": found.per_s,
         "low": found.low,
         "high": found.high,
-        "asked_keys": sum(one.asked_keys for one in found.rates),
+        "kept_keys": sum(one.kept_keys for one in found.rates),
         "stale_keys": sum(one.stale_keys for one in found.rates),
         "rates": [_at(one) for one in found.rates],
     }
@@ -82,6 +82,6 @@ def _at(one: AtRate) -> AtWriteRate:
         "gain_high": one.gain_high,
         "write_latency_ms": one.write_latency_ms,
         "no_cache_write_latency_ms": one.no_cache_write_latency_ms,
-        "asked_keys": one.asked_keys,
+        "kept_keys": one.kept_keys,
         "stale_keys": one.stale_keys,
     }

@@ -177,17 +177,19 @@ def test_each_cache_is_paired_under_writes_too() -> None:
 def test_the_hot_text_is_that_of_the_script() -> None:
     hot = plan().hot_select(7)
 
-    assert hot == "SELECT abalance FROM pgbench_accounts WHERE aid = 7 /* 1000000000 */"
+    assert hot == "SELECT abalance FROM pgbench_accounts WHERE aid = 7 /* 1000000000 */;"
     assert "\\set mark 1000000000\n" in plan().script
 
 
 def test_old_answers_are_told_by_storage() -> None:
     [row] = write_turn(made=97.0)
 
-    [finding] = cache_writes.findings([row | {"asked_keys": 20, "stale_keys": 3}, row | {"asked_keys": 20}])
+    [finding] = cache_writes.findings([row | {"kept_keys": 20, "stale_keys": 3}, row | {"kept_keys": 20}])
 
     assert finding["check"] == "cache_stale"
-    assert finding["sentence"].startswith("1 s after the last write 3 of 40 hot keys were still answered with old rows")
+    assert finding["sentence"].startswith(
+        "1 s after the last write 3 of the 40 answers that shared memory kept for hot keys had old"
+    )
 
 
 def test_writes_that_were_not_made_are_told() -> None:

@@ -142,7 +142,7 @@ class _Calibration:
         self._go_on()
         self._tell(found.tps, None)
         beside = f"{found.writes_per_s:,.0f} of {rate} writes per s beside"
-        old = f"; {found.stale_keys} of {found.asked_keys} hot keys answered with old rows" if found.asked_keys else ""
+        old = f"; {found.stale_keys} of {found.kept_keys} kept answers had old rows" if found.kept_keys else ""
         _print(f"{side}: {found.tps:,.0f} tps, {found.hits} hits, {found.selects} others, {beside}{old}")
         return found
 

@@ -13,16 +13,18 @@ _AT_THE_PRIMARY = "/*NO LOAD BALANCE*/ "
 
 
 def count(cached: ScratchPgpool, uncached: ScratchPgpool, plan: Plan) -> tuple[int, int]:
-    """(asked, old). uncached: the side without a cache, which asks the primary.
+    """(answers that it kept, old ones among them). uncached: the side without a cache, which asks the primary.
 
     The primary is asked before and after, so that what others write meanwhile is called old by nobody.
     """
     keys = range(1, min(plan.hot_keys, MOST_ASKED) + 1)
     before = _rows(uncached, [_AT_THE_PRIMARY + plan.hot_select(key) for key in keys])
+    hits = cached.show_cache().hit_count
     answers = _rows(cached, [plan.hot_select(key) for key in keys])
+    kept = cached.show_cache().hit_count - hits
     after = _rows(uncached, [_AT_THE_PRIMARY + plan.hot_select(key) for key in keys])
     old = sum(one not in truths for one, *truths in zip(answers, before, after, strict=True))
-    return len(keys), old
+    return kept, min(old, kept)  # what was asked for anew may come from a standby that is behind: that is no old answer
 
 
 def _rows(pgpool: ScratchPgpool, statements: list[str]) -> list[list[str]]:
