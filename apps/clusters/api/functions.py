@@ -15,7 +15,8 @@ from apps.clusters.api import refusals, shapes
 from apps.clusters.api.drafts import IF_MATCH, answered, expected_versions
 from apps.clusters.api.strict import StrictBoolean, StrictSerializer
 from apps.clusters.control import function_draft
-from apps.clusters.control.function_survey import SurveyRefused, request_survey
+from apps.clusters.control.function_survey import request_survey
+from apps.clusters.control.survey_rows import SurveyRefused
 from apps.clusters.queries import lookup
 from apps.clusters.queries.drafts import DraftAnswer
 from apps.clusters.queries.functions import (

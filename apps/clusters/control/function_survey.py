@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import NotRequired, TypedDict
 
 from django.db import transaction
-from django.db.models import Q
-from django.db.models.functions import Now
 from django.http import Http404
 
 from apps.accounts import audit
 from apps.accounts.access import Caller
 from apps.accounts.roles import Role
+from apps.clusters.control import survey_rows
 from apps.clusters.domain.postgres_functions import CATALOG
 from apps.clusters.domain.write_functions import VOLATILITIES, Judged, Verdict, judge, propose
 from apps.clusters.models import Backend, Cluster, FunctionSurvey
@@ -22,22 +21,10 @@ from apps.clusters.outside.backend_client import BackendAddress
 from apps.clusters.outside.function_catalog import BackendUnreachable, Catalog, FunctionsUnreadable, read_catalog
 from apps.live import events
 
-# Longer than any survey takes; a dead worker's survey waits this long.
-LEASE = timedelta(seconds=60)
 READ_DEADLINE_S = 5.0
 MOST_BACKENDS_ASKED = 5
 KEPT = 20
-LONGEST_DATABASE = 63
 State = FunctionSurvey.State
-
-
-class SurveyRefused(ValueError):
-    """This database cannot be surveyed. field, message: as the REST interface names them."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(f"{field}: {message}")
-        self.field = field
-        self.message = message
 
 
 class FunctionFinding(TypedDict):
@@ -70,8 +57,7 @@ class SurveyResult(TypedDict):
 def request_survey(*, caller: Caller, cluster: Cluster, database: str, now: datetime) -> FunctionSurvey:
     """A survey that a worker carries out; the one that waits or runs already, if there is one. Raises SurveyRefused."""
     caller.require(Role.OPERATOR)
-    if not database or len(database.encode()) > LONGEST_DATABASE or "\0" in database:
-        raise SurveyRefused("database", f"must be the name of a database, of at most {LONGEST_DATABASE} bytes")
+    survey_rows.refuse_odd(database)
     with transaction.atomic():
         if Cluster.objects.select_for_update(no_key=True).filter(pk=cluster.pk).first() is None:
             raise Http404(f"The cluster {cluster.slug} was removed meanwhile.")
@@ -93,19 +79,12 @@ def request_survey(*, caller: Caller, cluster: Cluster, database: str, now: date
 
 def due_survey_ids() -> list[int]:
     """Those that wait for a worker, and those whose worker died."""
-    is_left = Q(state=State.RUNNING, lease_expires_at__lte=Now())
-    return list(
-        FunctionSurvey.objects.filter(Q(state=State.PENDING) | is_left).order_by("pk").values_list("pk", flat=True)
-    )
+    return survey_rows.due_ids(FunctionSurvey.objects.all())
 
 
 def carry_out(*, survey_id: int, holder: str, now: datetime) -> None:
     """Read, judge and store. Does nothing where another worker has it, or was there first."""
-    is_free = Q(state=State.PENDING) | Q(state=State.RUNNING, lease_expires_at__lte=Now())
-    taken = FunctionSurvey.objects.filter(is_free, pk=survey_id).update(
-        state=State.RUNNING, lease_holder=holder, lease_expires_at=Now() + LEASE
-    )
-    if taken != 1:
+    if not survey_rows.take(FunctionSurvey.objects.all(), survey_id=survey_id, holder=holder):
         return
     survey = FunctionSurvey.objects.select_related("cluster").get(pk=survey_id)
     try:
@@ -140,12 +119,8 @@ def _finish(survey: FunctionSurvey, holder: str, **changes: object) -> None:
     own = FunctionSurvey.objects.filter(pk=survey.pk, state=State.RUNNING, lease_holder=holder)
     with transaction.atomic():
         own.update(lease_holder="", lease_expires_at=None, **changes)
-        kept = survey.cluster.function_surveys.order_by("-pk")
-        newest = list(kept.values_list("pk", flat=True)[:KEPT])
-        # What pgpool is told is made of the newest reading of every database, however long ago that was.
-        of_each = kept.filter(state=State.DONE).order_by("database", "-pk").distinct("database")
-        newest += of_each.values_list("pk", flat=True)
-        kept.exclude(pk__in=newest).delete()
+        # What pgpool is told is made of the newest reading of every database.
+        survey_rows.forget_old(survey.cluster.function_surveys.all(), kept=KEPT)
         events.announce(f"cluster.{survey.cluster_id}", "event")
 
 

@@ -14,8 +14,9 @@ from apps.accounts.access import Caller, page
 from apps.accounts.roles import Role
 from apps.accounts.see_other import see_other
 from apps.clusters.control import draft_rows, function_draft
-from apps.clusters.control.function_survey import LONGEST_DATABASE, SurveyRefused, request_survey
+from apps.clusters.control.function_survey import request_survey
 from apps.clusters.control.parameter_change import ParametersRefused
+from apps.clusters.control.survey_rows import LONGEST_DATABASE, SurveyRefused
 from apps.clusters.forms import fields
 from apps.clusters.forms.refusals import sentence
 from apps.clusters.models import Cluster
