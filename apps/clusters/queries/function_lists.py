@@ -1,13 +1,11 @@
 """What a survey of functions proposes for the lists of each pgpool, taken into what stands or is drafted there."""
 
-from collections.abc import Mapping
 from typing import TypedDict
 
 from apps.clusters.control.draft_rows import Draft
 from apps.clusters.domain.function_lists import ListNames, list_names, merged, missing
-from apps.clusters.domain.parameters import catalogue
 from apps.clusters.models import Cluster
-from apps.clusters.queries.configuration import configuration_answer
+from apps.clusters.queries.standing import Standing, standing
 
 
 class ListProposal(TypedDict):
@@ -28,45 +26,21 @@ class ListProposal(TypedDict):
 
 def list_proposals(*, cluster: Cluster, draft: Draft, write_function_list: str) -> list[ListProposal]:
     """One of each pgpool, in the order of their names."""
-    seen = _seen(cluster)
+    stands = standing(cluster=cluster, draft=draft)
     return [
-        _proposal(name, list_names(version), version, draft, seen, write_function_list)
+        _proposal(name, list_names(version), version, stands, write_function_list)
         for name, version in cluster.instances.order_by("name", "pk").values_list("name", "version")
     ]
 
 
-def _proposal(
-    pgpool: str,
-    names: ListNames,
-    version: str,
-    draft: Draft,
-    seen: Mapping[tuple[str, str], str | None],
-    wanted: str,
-) -> ListProposal:
-    standing = _standing(pgpool, names.write, version, draft, seen)
+def _proposal(pgpool: str, names: ListNames, version: str, stands: Standing, wanted: str) -> ListProposal:
+    there = stands.value(pgpool, names.write, version=version)
     return {
         "pgpool": pgpool,
         "parameter": names.write,
-        "standing": standing,
-        "proposed": None if standing is None else merged(standing, wanted),
-        "added": 0 if standing is None else missing(standing, wanted),
+        "standing": there,
+        "proposed": None if there is None else merged(there, wanted),
+        "added": 0 if there is None else missing(there, wanted),
         "read_only_parameter": names.read_only,
-        "read_only": _standing(pgpool, names.read_only, version, draft, seen),
+        "read_only": stands.value(pgpool, names.read_only, version=version),
     }
-
-
-def _standing(
-    pgpool: str, name: str, version: str, draft: Draft, seen: Mapping[tuple[str, str], str | None]
-) -> str | None:
-    for values in (draft.per_instance.get(pgpool, {}), draft.parameters):
-        if name in values:
-            parameter = catalogue.for_version(version or None).find(name)
-            default = parameter.default if parameter is not None else None
-            return default if values[name] is None else values[name]
-    return seen.get((pgpool, name))
-
-
-def _seen(cluster: Cluster) -> dict[tuple[str, str], str | None]:
-    """(pgpool, parameter) -> the value of its file, or its default where no line names it."""
-    answer = configuration_answer(cluster=cluster)
-    return {(each["pgpool"], one["name"]): each["effective"] for one in answer["results"] for each in one["values"]}
