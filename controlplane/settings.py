@@ -249,6 +249,7 @@ CELERY_BEAT_SCHEDULE = {
     "apply-role-weights": {"task": "clusters.apply_role_weights", "schedule": 2.0, "options": {"expires": 2}},
     "settle-debts": {"task": "clusters.settle_debts", "schedule": 3.0, "options": {"expires": 3}},
     "survey-functions": {"task": "clusters.survey_functions", "schedule": 3.0, "options": {"expires": 3}},
+    "survey-tables": {"task": "clusters.survey_tables", "schedule": 3.0, "options": {"expires": 3}},
     "advance-backend-operations": {
         "task": "clusters.advance_backend_operations",
         "schedule": 2.0,

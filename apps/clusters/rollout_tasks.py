@@ -7,7 +7,15 @@ import socket
 from celery import shared_task
 from django.utils import timezone
 
-from apps.clusters.control import convergence, debt_settlement, function_survey, role_weights, rollout_rows, rollouts
+from apps.clusters.control import (
+    convergence,
+    debt_settlement,
+    function_survey,
+    role_weights,
+    rollout_rows,
+    rollouts,
+    table_survey,
+)
 
 
 @shared_task(name=rollout_rows.ADVANCE_TASK)
@@ -41,6 +49,13 @@ def survey_functions() -> None:
     """Carry out every survey of functions that waits for a worker."""
     for survey_id in function_survey.due_survey_ids():
         function_survey.carry_out(survey_id=survey_id, holder=holder(), now=timezone.now())
+
+
+@shared_task(name="clusters.survey_tables")
+def survey_tables() -> None:
+    """Take the sample that is next of every survey of tables that waits for one."""
+    for survey_id in table_survey.due_survey_ids():
+        table_survey.carry_out(survey_id=survey_id, holder=holder(), now=timezone.now())
 
 
 def holder() -> str:

@@ -8,6 +8,7 @@ from apps.clusters.rollout_tasks import (
     apply_role_weights,
     settle_debts,
     survey_functions,
+    survey_tables,
 )
 from apps.clusters.watch_tasks import keep_history, look_at_files, watch
 
@@ -23,5 +24,6 @@ __all__ = [
     "look_at_files",
     "settle_debts",
     "survey_functions",
+    "survey_tables",
     "watch",
 ]

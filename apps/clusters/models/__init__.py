@@ -16,6 +16,7 @@ from apps.clusters.models.role_weights import RoleProposal, RoleWeights
 from apps.clusters.models.rollout import Rollout, RolloutLog, RolloutStep
 from apps.clusters.models.samples import BackendSample, InstanceSample, NodeSample
 from apps.clusters.models.shard import Shard
+from apps.clusters.models.table_survey import TableSurvey
 from apps.clusters.models.writes import WritesSwitch
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "RolloutStep",
     "Shard",
     "SshKey",
+    "TableSurvey",
     "WatchdogLatest",
     "WritesSwitch",
 ]
