@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from apps.query_cache.domain.releases import DEFECTS
 from apps.query_cache.domain.settings import SHMEM, CacheSettings
-
-# A cached result was given to users who may not read the table (CVE-2024-45624): the first release of each branch that
-# no longer does. Branches before these are not maintained any more; those after never did.
-_GUARDED_SINCE = {(4, 1): 22, (4, 2): 19, (4, 3): 12, (4, 4): 9, (4, 5): 4}
-_NEWEST_TOUCHED = (4, 5)
 
 
 @dataclass(frozen=True)
@@ -47,9 +42,10 @@ def risks(settings: Sequence[CacheSettings], versions: Sequence[str]) -> list[Ri
                 "memqcache_auto_cache_invalidation is off: a write empties nothing, rows stay old until they expire.",
             )
         )
-    exposed = sorted({version for version in versions if is_exposed(version)})
-    if exposed:
-        found.append(Risk("cve_2024_45624", _exposed(exposed)))
+    for defect in DEFECTS:
+        having = sorted({version for version in versions if defect.is_in(version)})
+        if having:
+            found.append(Risk(defect.key, defect.sentence(having)))
     found.append(
         Risk(
             "row_security",
@@ -60,29 +56,9 @@ def risks(settings: Sequence[CacheSettings], versions: Sequence[str]) -> list[Ri
     return found
 
 
-def is_exposed(version: str) -> bool:
-    """Whether this release answers users from the cache who may not read the table. A number that is unreadable: no."""
-    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", version)
-    if match is None:
-        return False
-    branch, patch = (int(match[1]), int(match[2])), int(match[3] or 0)
-    if branch > _NEWEST_TOUCHED:
-        return False
-    return branch not in _GUARDED_SINCE or patch < _GUARDED_SINCE[branch]
-
-
 def _several(count: int) -> str:
     caches = "each pgpool keeps" if count > 1 else "one pgpool keeps"
     return (
         f"Of several pgpools {caches} a cache of its own in shared memory: a write through one leaves the others "
         "answering the old rows. memcached is one for all."
-    )
-
-
-def _exposed(versions: Sequence[str]) -> str:
-    fixed = ", ".join(f"{major}.{minor}.{patch}" for (major, minor), patch in sorted(_GUARDED_SINCE.items()))
-    return (
-        f"Pgpool-II {', '.join(versions)} may answer from the cache a user who may not read the table "
-        f"(CVE-2024-45624), unless your distribution has mended it. Releases that do not: {fixed} and later of each "
-        "branch, and 4.6."
     )
