@@ -325,6 +325,34 @@ export interface RiskAnswer {
   readonly sentence: string;
 }
 
+export interface DraftWish {
+  readonly pgpool: string | null;
+  readonly parameter: string;
+  readonly value: string;
+}
+
+export interface AdviceStep {
+  readonly pgpool: string;
+  readonly parameter: string;
+  readonly value: string;
+  readonly line: string;
+  readonly file: string;
+  readonly where: string;
+  readonly command: string;
+}
+
+export interface AdviceAnswer {
+  readonly key: string;
+  readonly sentence: string;
+  readonly parameter: string;
+  readonly value: string | null;
+  readonly needs_restart: boolean;
+  readonly asks: string;
+  readonly steps: readonly AdviceStep[];
+  readonly drafts: readonly DraftWish[];
+  readonly no_draft: string;
+}
+
 export interface CacheAnswer {
   readonly window_s: number;
   readonly operating_hit_ratio: number | null;
@@ -342,6 +370,7 @@ export interface CacheAnswer {
   readonly pgpools: readonly PgpoolCache[];
   readonly risks: readonly RiskAnswer[];
   readonly memcached_notes: readonly MemcachedNote[];
+  readonly advice: readonly AdviceAnswer[];
   readonly calibration: CalibrationAnswer | null;
   readonly under_writes: UnderWrites | null;
 }

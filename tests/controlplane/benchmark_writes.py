@@ -132,6 +132,14 @@ BENCHMARK_WRITES: dict[tuple[str, str], tuple[str, Callable[[World], HttpRespons
         "benchmarks.endpoint.removed",
         lambda w: w.post("endpoint-remove", slug="orders", pk=w.endpoint().pk),
     ),
+    ("POST", "cluster-cache-tables-survey"): (
+        "tables.survey_requested",
+        lambda w: w.post("cluster-cache-tables-survey", {"database": "shop"}, slug="orders"),
+    ),
+    ("POST", "api-cache-tables-survey"): (
+        "tables.survey_requested",
+        lambda w: w.script.post("/api/v1/clusters/orders/cache/tables/survey/", {"database": "shop"}),
+    ),
     ("POST", "api-calibrations"): (
         "benchmarks.run.requested",
         lambda w: w.script.post("/api/v1/clusters/orders/cache/calibrations/", w.calibratable(), format="json"),

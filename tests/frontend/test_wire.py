@@ -17,6 +17,8 @@ from apps.clusters.views.detail import ChartEvent
 from apps.live.consumers import GAP, HEARTBEAT
 from apps.live.events import FactMessage
 from apps.query_cache.queries.shapes import (
+    AdviceAnswer,
+    AdviceStep,
     AtWriteRate,
     BetweenWritesAnswer,
     BreakEvenAnswer,
@@ -24,6 +26,7 @@ from apps.query_cache.queries.shapes import (
     CacheAnswer,
     CalibrationAnswer,
     CurvePoint,
+    DraftWish,
     ForecastAnswer,
     GainAnswer,
     LossAnswer,
@@ -67,6 +70,9 @@ def fields_of(interface: str) -> dict[str, bool]:
         CoursesAnswer,
         TrendPoint,
         RoundAnswer,
+        AdviceAnswer,
+        AdviceStep,
+        DraftWish,
         BreakEvenAnswer,
         BreakEvenCurve,
         CacheAnswer,

@@ -68,12 +68,16 @@ class CalibrationStarted(RunAnswer):
 class CacheView(APIView):
     @extend_schema(operation_id="clusters_cache_read", responses=shapes.answer(CacheAnswer, 404))
     def get(self, request: Request, slug: str) -> Response:
-        """Whether the query cache pays now: its operating ratio against the measured break-even, and why."""
+        """Whether the query cache pays now: its operating ratio against the measured break-even; and what to change.
+
+        advice names the line, the file and the command of each pgpool; its drafts can be sent to PATCH draft/.
+        """
         # scipy takes half a second and 40 MB, which no other request should pay for.
         from apps.query_cache.queries.cache import cache_answer
 
-        cluster = lookup.cluster_of(caller=caller_of(request), slug=slug)
-        return Response(cache_answer(cluster=cluster, now=timezone.now()))
+        caller = caller_of(request)
+        cluster = lookup.cluster_of(caller=caller, slug=slug)
+        return Response(cache_answer(caller=caller, cluster=cluster, now=timezone.now()))
 
 
 class PublishedView(APIView):

@@ -14,12 +14,14 @@ SHMEM = "shmem"
 class CacheSettings:
     """Of one pgpool. is_on: None while nobody has read its settings. expire_s: 0 for never.
 
-    total_size: as pgpool prints it, as 64MB. unsafe_tables, safe_tables: as they are listed.
+    total_size: as pgpool prints it, as 64MB. max_entries: None where it is not shown. unsafe_tables, safe_tables: as
+    they are listed.
     """
 
     is_on: bool | None
     method: str = SHMEM
     total_size: str = ""
+    max_entries: int | None = None
     expire_s: int = 0
     invalidates: bool = True
     unsafe_tables: tuple[str, ...] = ()
@@ -37,10 +39,12 @@ def settings_of(running: Mapping[str, str]) -> CacheSettings:
     is_on = is_caching(running)
     if is_on is None:
         return CacheSettings(None)
+    entries = running.get("memqcache_max_num_cache", "")
     return CacheSettings(
         is_on=is_on,
         method=running.get("memqcache_method", SHMEM),
         total_size=running.get("memqcache_total_size", ""),
+        max_entries=int(entries) if entries.isdecimal() else None,
         expire_s=_seconds(running.get("memqcache_expire", "0")),
         invalidates=running.get("memqcache_auto_cache_invalidation", "on") == "on",
         unsafe_tables=_names(running, "cache_unsafe_memqcache_table_list", "black_memqcache_table_list"),

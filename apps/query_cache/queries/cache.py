@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 
+from apps.accounts.access import Caller
 from apps.benchmarks.domain.cache_sql import SQL
 from apps.clusters.domain import cache_counters
 from apps.clusters.domain.cache_counters import CacheCounts
@@ -16,6 +17,7 @@ from apps.query_cache.domain.break_even import BreakEven
 from apps.query_cache.domain.cache_fit import Bounded
 from apps.query_cache.domain.settings import CacheSettings, settings_of
 from apps.query_cache.domain.verdict import verdict
+from apps.query_cache.queries.advice import advice_answers
 from apps.query_cache.queries.calibrations import (
     calibration_answer,
     calibrations_of,
@@ -23,6 +25,7 @@ from apps.query_cache.queries.calibrations import (
     measured_of,
 )
 from apps.query_cache.queries.memcached import memcached_answer, memcached_notes
+from apps.query_cache.queries.draft_wishes import instances_of, running_of
 from apps.query_cache.queries.shapes import BreakEvenAnswer, CacheAnswer, GainAnswer, PgpoolCache, Sizes
 from apps.query_cache.queries.under_writes import under_writes
 
@@ -30,14 +33,13 @@ WINDOW_S = 900
 _WINDOW = "15 min"
 
 
-def cache_answer(*, cluster: Cluster, now: datetime) -> CacheAnswer:
+def cache_answer(*, caller: Caller, cluster: Cluster, now: datetime) -> CacheAnswer:
     """The cluster is one of the caller's."""
-    instances = PgpoolInstance.objects.filter(cluster=cluster).defer("pcp_password").order_by("name")
-    known = list(instances.select_related("latest", "config"))
+    known = instances_of(cluster)
     windows = {
         one.instance_id: one for one in window_counts(cluster=cluster, start=now - timedelta(seconds=WINDOW_S), end=now)
     }
-    settings = {one.pk: _settings(one) for one in known}
+    settings = {one.pk: settings_of(running_of(one)) for one in known}
     counts = cache_counters.together(
         found for one in known if settings[one.pk].is_on is not False and (found := windows[one.pk].cache_counts)
     )
@@ -77,6 +79,7 @@ def cache_answer(*, cluster: Cluster, now: datetime) -> CacheAnswer:
             for one in cache_risks.risks(list(settings.values()), [one.version for one in on])
         ],
         "memcached_notes": memcached_notes(known, now=now),
+        "advice": advice_answers(caller=caller, cluster=cluster, state=judged.state, instances=known),
         "calibration": calibration_answer(run) if run else None,
         "under_writes": under_writes(runs),
     }
@@ -90,11 +93,6 @@ def _break_even(measured: BreakEven | None) -> BreakEvenAnswer | None:
 
 def _gain(gain: Bounded) -> GainAnswer:
     return {"times": gain.middle, "low": gain.low, "high": None if math.isinf(gain.high) else gain.high}
-
-
-def _settings(instance: PgpoolInstance) -> CacheSettings:
-    config = getattr(instance, "config", None)
-    return settings_of(config.running if config is not None else {})
 
 
 def _pgpool(instance: PgpoolInstance, settings: CacheSettings, window: InstanceWindow) -> PgpoolCache:

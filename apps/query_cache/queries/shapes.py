@@ -229,6 +229,47 @@ class RiskAnswer(TypedDict):
     sentence: str
 
 
+class DraftWish(TypedDict):
+    """What the caller can draft: POST draft/parameter/ of the page, or PATCH draft/. pgpool: null for every one."""
+
+    pgpool: str | None
+    parameter: str
+    value: str
+
+
+class AdviceStep(TypedDict):
+    """One pgpool by hand. line: as it stands in the file. file: "" where Lifeguard knows no path; where tells why.
+
+    command: what brings it in, in words.
+    """
+
+    pgpool: str
+    parameter: str
+    value: str
+    line: str
+    file: str
+    where: str
+    command: str
+
+
+class AdviceAnswer(TypedDict):
+    """key: turn_off, leave_out, more_memory, more_entries, invalidate, expire or memcached.
+
+    parameter, value: "" and null where pgpools get different ones. asks: a parameter that a person has to give a value
+    first, "" for none. drafts: empty where nothing can be drafted, and no_draft tells why.
+    """
+
+    key: str
+    sentence: str
+    parameter: str
+    value: str | None
+    needs_restart: bool
+    asks: str
+    steps: list[AdviceStep]
+    drafts: list[DraftWish]
+    no_draft: str
+
+
 class CacheAnswer(TypedDict):
     """Of all pgpools together in the last window_s, by counter differences. Shares and ratios are 0..1.
 
@@ -255,6 +296,7 @@ class CacheAnswer(TypedDict):
     pgpools: list[PgpoolCache]
     risks: list[RiskAnswer]
     memcached_notes: list[MemcachedNote]
+    advice: list[AdviceAnswer]
     calibration: CalibrationAnswer | None
     under_writes: UnderWrites | None
 

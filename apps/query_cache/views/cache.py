@@ -26,6 +26,8 @@ from apps.clusters.queries import lookup
 from apps.clusters.views.detail import cluster_context
 from apps.query_cache.forms.calibration import CalibrationForm
 from apps.query_cache.views.warm_up import warm_up_context
+from apps.query_cache.forms.tables import TablesForm
+from apps.query_cache.views.tables_context import tables_context
 
 AXES = {"operating": "Of the moment", "cumulative": "Since the start"}
 STORAGES = {"shmem": "Shared memory", "memcached": "memcached", "both": "Both"}
@@ -37,16 +39,16 @@ def cluster_cache(request: HttpRequest, caller: Caller, slug: str) -> HttpRespon
     """Posted: a calibration is queued."""
     cluster = lookup.cluster_of(caller=caller, slug=slug)
     if request.method == "GET":
-        return _page(request, caller, cluster, CalibrationForm())
+        return cache_page(request, caller, cluster)
     caller.require(Role.OPERATOR)
     form = CalibrationForm(request.POST)
     if not form.is_valid():
-        return _page(request, caller, cluster, form, status=422)
+        return cache_page(request, caller, cluster, form, status=422)
     try:
         runs.request(caller=caller, cluster=cluster, workload=WORKLOAD, topology=SCRATCH, **form.wanted())
     except WishRefused as error:
         form.refuse(error)
-        return _page(request, caller, cluster, form, status=422)
+        return cache_page(request, caller, cluster, form, status=422)
     except (RunRefused, NotAllowedHere, NotAllowed) as error:
         messages.error(request, str(error))
     return see_other("cluster-cache", organisation=caller.organisation.slug, slug=slug)
@@ -77,8 +79,14 @@ def cluster_cache_published(request: HttpRequest, caller: Caller, slug: str) -> 
     return render(request, "query_cache/cache_published.html", context)
 
 
-def _page(
-    request: HttpRequest, caller: Caller, cluster: Cluster, form: CalibrationForm, *, status: int = 200
+def cache_page(
+    request: HttpRequest,
+    caller: Caller,
+    cluster: Cluster,
+    form: CalibrationForm | None = None,
+    *,
+    tables_form: TablesForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     warm_up = warm_up_context(request, cluster)
     if warm_up["warm_up_form"].errors:
@@ -86,7 +94,8 @@ def _page(
     context = {
         **_now(request, caller, cluster),
         **warm_up,
-        "form": form,
+        "form": form or CalibrationForm(),
+        **tables_context(caller, cluster, tables_form),
         "is_allowed": BenchmarkAccess.objects.filter(cluster=cluster, is_on=True).exists(),
         "copied_from": targets.copied_from(cluster),
     }
@@ -99,7 +108,7 @@ def _now(request: HttpRequest, caller: Caller, cluster: Cluster) -> dict[str, An
     from apps.query_cache.queries.calibrations import calibration_answer, calibrations_of
 
     calibrations = [calibration_answer(run) for run in calibrations_of(cluster=cluster)]
-    cache = cache_answer(cluster=cluster, now=timezone.now())
+    cache = cache_answer(caller=caller, cluster=cluster, now=timezone.now())
     axis, storage = request.GET.get("axis", ""), request.GET.get("storage", "")
     curves = cache["calibration"]["curves"] if cache["calibration"] else []
     measured = [curve["storage"] for curve in curves]

@@ -2,13 +2,14 @@
 
 import pytest
 
-from apps.query_cache.domain.risks import is_exposed, risks
+from apps.query_cache.domain.releases import DEFECTS
+from apps.query_cache.domain.risks import risks
 from apps.query_cache.domain.settings import CacheSettings, settings_of
 
 ON = CacheSettings(is_on=True, expire_s=30)
 
 
-def keys(*settings: CacheSettings, version: str = "4.6.1") -> list[str]:
+def keys(*settings: CacheSettings, version: str = "4.7.2") -> list[str]:
     return [one.key for one in risks(list(settings), [version])]
 
 
@@ -34,16 +35,33 @@ def test_a_cache_that_is_off_has_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "exposed"),
+    ("key", "having", "without"),
     [
-        ("3.7.5", True), ("4.0.25", True), ("4.1.21", True), ("4.1.22", False), ("4.2.18", True), ("4.2.19", False),
-        ("4.3.5", True), ("4.3.11", True), ("4.3.12", False), ("4.4.8", True), ("4.4.9", False), ("4.5.3", True),
-        ("4.5.4", False), ("4.5", True), ("4.6.0", False), ("4.7.1", False), ("5.0", False), ("", False),
+        ("cve_2024_45624",
+         "3.7.5 4.0.25 4.1.21 4.2.18 4.3.5 4.3.11 4.4.7 4.4.8 4.5 4.5.2 4.5.3",
+         "4.1.22 4.2.19 4.3.12 4.4.9 4.5.4 4.6.0 4.7.1 5.0"),
+        ("extended_not_invalidated",
+         "4.2.21 4.3.14 4.4.11 4.5.6 4.6 4.6.0",
+         "3.7.5 4.1.22 4.2.20 4.2.22 4.3.5 4.3.13 4.3.15 4.4.10 4.4.12 4.5.5 4.5.7 4.6.1 4.7.0"),
+        ("merge_not_invalidated", "4.4.0 4.4.12 4.5.10 4.6.5 4.7.0 4.7.1", "4.3.15 4.2.1 4.7.2 4.8.0"),
+        ("cte_not_invalidated", "3.7.14 4.0.9 4.1.2", "3.7.15 4.0.10 4.1.3 4.2.0 4.3.5"),
+        ("current_date_cached", "3.7.19 4.0.14 4.1.7 4.2.3", "3.7.20 4.0.15 4.1.8 4.2.4 4.3.0"),
     ],
 )  # fmt: skip
-def test_releases_that_answer_who_may_not_read(version: str, exposed: bool) -> None:
-    assert is_exposed(version) is exposed
-    assert ("cve_2024_45624" in keys(ON, version=version)) is exposed
+def test_releases_that_answer_wrongly_and_those_that_no_longer_do(key: str, having: str, without: str) -> None:
+    [defect] = [one for one in DEFECTS if one.key == key]
+
+    assert [version for version in having.split() if not defect.is_in(version)] == []
+    assert [version for version in without.split() if defect.is_in(version)] == []
+    assert key in keys(ON, version=having.split(maxsplit=1)[0])
+    assert not defect.is_in("")
+
+
+def test_a_defect_names_the_versions_that_have_it_once() -> None:
+    found = risks([ON, ON], ["4.3.5", "4.3.5", "4.2.1", "4.7.2"])
+
+    [cve] = [one for one in found if one.key == "cve_2024_45624"]
+    assert cve.sentence.startswith("Pgpool-II 4.2.1, 4.3.5 may answer from the cache a user")
 
 
 def test_settings_as_pgpool_shows_them() -> None:
@@ -51,12 +69,14 @@ def test_settings_as_pgpool_shows_them() -> None:
         {
             "memory_cache_enabled": "on", "memqcache_method": "memcached", "memqcache_expire": "5min",
             "memqcache_total_size": "64MB", "memqcache_memcached_host": "cache-1", "memqcache_memcached_port": "11211",
+            "memqcache_max_num_cache": "1000000",
             "black_memqcache_table_list": "audit, log", "memqcache_auto_cache_invalidation": "off",
         }
     )  # fmt: skip
 
     assert (found.is_on, found.memcached_place, found.expire_s) == (True, "cache-1:11211", 300)
     assert (found.unsafe_tables, found.invalidates) == (("audit", "log"), False)
+    assert (found.max_entries, settings_of({"memory_cache_enabled": "on"}).max_entries) == (1_000_000, None)
     assert settings_of({}).is_on is None
     assert settings_of({"memory_cache_enabled": "off"}).memcached_place == ""
 

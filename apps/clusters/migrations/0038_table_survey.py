@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("clusters", "0036_cache_sizes"),
+        ("clusters", "0037_memcached_seen"),
     ]
 
     operations = [
