@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from apps.clusters.domain.memcached import MEMCACHED, is_loopback
 from apps.clusters.domain.parameters import catalogue
 from apps.clusters.domain.parameters.parameter import Context, Parameter, number
 from apps.clusters.domain.routing_words import listed
 from apps.query_cache.domain.break_even import percent
-from apps.query_cache.domain.settings import MEMCACHED, SHMEM, CacheSettings
+from apps.query_cache.domain.settings import SHMEM, CacheSettings
 from apps.query_cache.domain.verdict import CacheState
 
 FULL = 0.9
@@ -24,7 +25,6 @@ MOST_TABLES_NAMED = 3
 # How long old rows may be answered, where nobody has said: short enough to be borne, long enough for hits.
 EXPIRE_S = 60
 MEMCACHED_HOST = "memqcache_memcached_host"
-_THIS_HOST = frozenset({"", "localhost", "127.0.0.1", "::1"})
 _MIB = 1024**2
 
 
@@ -189,8 +189,12 @@ def _one_for_all(apart: Sequence[CacheSeen]) -> Advice:
         "Keep results in one memcached that every pgpool reaches: in shared memory each has its own, and a write "
         "through one leaves the others answering the old rows."
     )
-    asks = MEMCACHED_HOST if any(one.settings.memcached_host in _THIS_HOST for one in apart) else ""
+    asks = MEMCACHED_HOST if any(_is_this_host(one.settings.memcached_host) for one in apart) else ""
     if asks:
         sentence += f" Name its host first, as {MEMCACHED_HOST}: now a pgpool would look for one on its own machine."
     changes = tuple(Change(one.name, "memqcache_method", MEMCACHED) for one in apart)
     return Advice("memcached", sentence, changes, asks)
+
+
+def _is_this_host(host: str) -> bool:
+    return not host or is_loopback(host)

@@ -15,7 +15,7 @@ class CacheSettings:
     """Of one pgpool. is_on: None while nobody has read its settings. expire_s: 0 for never.
 
     total_size: as pgpool prints it, as 64MB. max_entries: None where it is not shown. unsafe_tables, safe_tables: as
-    they are listed.
+    they are listed. memcached: where results are kept, None in shared memory; memcached_host: as named, used or not.
     """
 
     is_on: bool | None
@@ -27,6 +27,7 @@ class CacheSettings:
     unsafe_tables: tuple[str, ...] = ()
     safe_tables: tuple[str, ...] = ()
     memcached: Place | None = None
+    memcached_host: str = ""
 
     @property
     def memcached_place(self) -> str:
@@ -50,6 +51,7 @@ def settings_of(running: Mapping[str, str]) -> CacheSettings:
         unsafe_tables=_names(running, "cache_unsafe_memqcache_table_list", "black_memqcache_table_list"),
         safe_tables=_names(running, "cache_safe_memqcache_table_list", "white_memqcache_table_list"),
         memcached=place_of(running),
+        memcached_host=running.get("memqcache_memcached_host", ""),
     )
 
 

@@ -24,8 +24,8 @@ from apps.query_cache.queries.calibrations import (
     latest_done,
     measured_of,
 )
-from apps.query_cache.queries.memcached import memcached_answer, memcached_notes
 from apps.query_cache.queries.draft_wishes import instances_of, running_of
+from apps.query_cache.queries.memcached import memcached_answer, memcached_notes
 from apps.query_cache.queries.shapes import BreakEvenAnswer, CacheAnswer, GainAnswer, PgpoolCache, Sizes
 from apps.query_cache.queries.under_writes import under_writes
 

@@ -25,9 +25,9 @@ from apps.clusters.models import Cluster
 from apps.clusters.queries import lookup
 from apps.clusters.views.detail import cluster_context
 from apps.query_cache.forms.calibration import CalibrationForm
-from apps.query_cache.views.warm_up import warm_up_context
 from apps.query_cache.forms.tables import TablesForm
 from apps.query_cache.views.tables_context import tables_context
+from apps.query_cache.views.warm_up import warm_up_context
 
 AXES = {"operating": "Of the moment", "cumulative": "Since the start"}
 STORAGES = {"shmem": "Shared memory", "memcached": "memcached", "both": "Both"}
