@@ -7,7 +7,7 @@ Source: Pgpool-II manual, "Configurations to use shared memory".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.clusters.domain.memcached import MEMCACHED, is_loopback
@@ -15,6 +15,7 @@ from apps.clusters.domain.parameters import catalogue
 from apps.clusters.domain.parameters.parameter import Context, Parameter, number
 from apps.clusters.domain.routing_words import listed
 from apps.query_cache.domain.break_even import percent
+from apps.query_cache.domain.risks import Kept
 from apps.query_cache.domain.settings import SHMEM, CacheSettings
 from apps.query_cache.domain.verdict import CacheState
 
@@ -72,8 +73,11 @@ def advice(
     *,
     tables: Sequence[WrittenTable] = (),
     leaving_out: Sequence[Change] = (),
+    measured: Mapping[str, Kept] | None = None,
 ) -> list[Advice]:
     """pgpools: all of a cluster; what is said is of those whose cache is on.
+
+    measured: of the latest calibration that wrote, by storage.
 
     tables: those to leave out, written most first, and leaving_out: what does that; from tables_to_leave_out.
     """
@@ -85,7 +89,7 @@ def advice(
         found.append(Advice("leave_out", _leave_out(tables), tuple(leaving_out)))
     found += _more_memory(on)
     found += _more_entries(on)
-    found += _stale(on)
+    found += _stale(on, measured or {})
     return found
 
 
@@ -167,7 +171,7 @@ def _more_entries(on: Sequence[CacheSeen]) -> Iterator[Advice]:
         )
 
 
-def _stale(on: Sequence[CacheSeen]) -> Iterator[Advice]:
+def _stale(on: Sequence[CacheSeen], measured: Mapping[str, Kept]) -> Iterator[Advice]:
     blind = [one for one in on if not one.settings.invalidates]
     if blind:
         yield _of_all("invalidate", _INVALIDATE, blind, "memqcache_auto_cache_invalidation", "on")
@@ -179,16 +183,19 @@ def _stale(on: Sequence[CacheSeen]) -> Iterator[Advice]:
             f"{EXPIRE_S} s is a proposal; take what your readers can bear."
         )
         yield _of_all("expire", sentence, forever, "memqcache_expire", str(EXPIRE_S))
-    if apart:
-        yield _one_for_all(apart)
+    memcached = measured.get(MEMCACHED)
+    if apart and (memcached is None or not memcached.old):
+        yield _one_for_all(apart, is_measured=memcached is not None)
 
 
-def _one_for_all(apart: Sequence[CacheSeen]) -> Advice:
-    """One memcached: a write through one pgpool drops the results of all."""
+def _one_for_all(apart: Sequence[CacheSeen], *, is_measured: bool) -> Advice:
+    """One memcached: a write through one pgpool drops the results of all. is_measured: that it keeps no old rows."""
     sentence = (
         "Keep results in one memcached that every pgpool reaches: in shared memory each has its own, and a write "
         "through one leaves the others answering the old rows."
     )
+    if not is_measured:
+        sentence += " Calibrate it with writes first: 4.3.5 was measured to keep old rows in it under many writes."
     asks = MEMCACHED_HOST if any(_is_this_host(one.settings.memcached_host) for one in apart) else ""
     if asks:
         sentence += f" Name its host first, as {MEMCACHED_HOST}: now a pgpool would look for one on its own machine."

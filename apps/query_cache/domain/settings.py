@@ -16,6 +16,7 @@ class CacheSettings:
 
     total_size: as pgpool prints it, as 64MB. max_entries: None where it is not shown. unsafe_tables, safe_tables: as
     they are listed. memcached: where results are kept, None in shared memory; memcached_host: as named, used or not.
+    balances: whether reads go to standbys, too.
     """
 
     is_on: bool | None
@@ -28,6 +29,7 @@ class CacheSettings:
     safe_tables: tuple[str, ...] = ()
     memcached: Place | None = None
     memcached_host: str = ""
+    balances: bool = False
 
     @property
     def memcached_place(self) -> str:
@@ -52,6 +54,7 @@ def settings_of(running: Mapping[str, str]) -> CacheSettings:
         safe_tables=_names(running, "cache_safe_memqcache_table_list", "white_memqcache_table_list"),
         memcached=place_of(running),
         memcached_host=running.get("memqcache_memcached_host", ""),
+        balances=running.get("load_balance_mode") == "on",
     )
 
 

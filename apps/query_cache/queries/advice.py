@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from apps.accounts.access import Caller
 from apps.clusters.control import draft_rows
@@ -13,6 +13,7 @@ from apps.clusters.models import Cluster, PgpoolInstance, TableSurvey
 from apps.clusters.queries.standing import standing
 from apps.query_cache.domain import advice as cache_advice
 from apps.query_cache.domain.advice import Advice, CacheSeen, Change, WrittenTable, needs_restart
+from apps.query_cache.domain.risks import Kept
 from apps.query_cache.domain.settings import settings_of
 from apps.query_cache.domain.verdict import CacheState
 from apps.query_cache.queries.draft_wishes import leaving_out, running_of, wishes
@@ -23,16 +24,21 @@ Delivery = PgpoolInstance.Delivery
 
 
 def advice_answers(
-    *, caller: Caller, cluster: Cluster, state: CacheState, instances: list[PgpoolInstance]
+    *,
+    caller: Caller,
+    cluster: Cluster,
+    state: CacheState,
+    instances: list[PgpoolInstance],
+    measured: Mapping[str, Kept],
 ) -> list[AdviceAnswer]:
-    """instances: as draft_wishes.instances_of has them."""
+    """instances: as draft_wishes.instances_of has them. measured: of the latest calibration that wrote, by storage."""
     seen = [_seen(one) for one in instances]
     tables = _tables(cluster, state, instances)
     draft = draft_rows.find(caller, cluster)
     out: list[Change] = []
     if tables:
         out = leaving_out(instances, list(tables), standing(cluster=cluster, draft=draft))
-    found = cache_advice.advice(state, seen, tables=list(tables.values()), leaving_out=out)
+    found = cache_advice.advice(state, seen, tables=list(tables.values()), leaving_out=out, measured=measured)
     names = [one.name for one in instances]
     no_draft = (
         "A pgpool of this cluster is observe only, so nothing can be drafted here." if cluster.is_observed else ""

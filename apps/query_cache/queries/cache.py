@@ -27,7 +27,7 @@ from apps.query_cache.queries.calibrations import (
 from apps.query_cache.queries.draft_wishes import instances_of, running_of
 from apps.query_cache.queries.memcached import memcached_answer, memcached_notes
 from apps.query_cache.queries.shapes import BreakEvenAnswer, CacheAnswer, GainAnswer, PgpoolCache, Sizes
-from apps.query_cache.queries.under_writes import under_writes
+from apps.query_cache.queries.under_writes import kept_by_storage, under_writes
 
 WINDOW_S = 900
 _WINDOW = "15 min"
@@ -47,7 +47,8 @@ def cache_answer(*, caller: Caller, cluster: Cluster, now: datetime) -> CacheAns
     on = [one for one in known if settings[one.pk].is_on]
     storage = settings[on[0].pk].method if on else "shmem"
     runs = calibrations_of(cluster=cluster)
-    run = latest_done(runs)
+    run, written = latest_done(runs), under_writes(runs)
+    kept = kept_by_storage(written)
     measured = measured_of(run).get(storage) if run else None
     ratio = counts.operating_ratio if counts else None
     gain = measured.gain(ratio) if measured is not None and ratio is not None else None
@@ -76,12 +77,12 @@ def cache_answer(*, caller: Caller, cluster: Cluster, now: datetime) -> CacheAns
         "pgpools": pgpools,
         "risks": [
             {"key": one.key, "sentence": one.sentence}
-            for one in cache_risks.risks(list(settings.values()), [one.version for one in on])
+            for one in cache_risks.risks(list(settings.values()), [one.version for one in on], measured=kept)
         ],
         "memcached_notes": memcached_notes(known, now=now),
-        "advice": advice_answers(caller=caller, cluster=cluster, state=judged.state, instances=known),
+        "advice": advice_answers(caller=caller, cluster=cluster, state=judged.state, instances=known, measured=kept),
         "calibration": calibration_answer(run) if run else None,
-        "under_writes": under_writes(runs),
+        "under_writes": written,
     }
 
 

@@ -10,6 +10,7 @@ from apps.benchmarks.domain.cache_calibration import CachePointRow
 from apps.benchmarks.domain.cache_sql import SQL
 from apps.benchmarks.domain.cache_writes import CacheWriteRow
 from apps.benchmarks.models import BenchmarkRun
+from apps.query_cache.domain.risks import Kept
 from apps.query_cache.domain.write_limit import AtRate, WritePair, write_limit
 from apps.query_cache.queries.shapes import AtWriteRate, UnderWrites, WriteCurve
 
@@ -29,6 +30,15 @@ def under_writes(runs: Iterable[BenchmarkRun]) -> UnderWrites | None:
                 "curves": curves,
             }
     return None
+
+
+def kept_by_storage(found: UnderWrites | None) -> dict[str, Kept]:
+    """Of the storages that it measured, those that kept answers."""
+    return {
+        curve["storage"]: Kept(found["run"], curve["kept_keys"], curve["stale_keys"])
+        for curve in (found["curves"] if found else ())
+        if found and curve["kept_keys"]
+    }
 
 
 def _curves(run: BenchmarkRun) -> list[WriteCurve]:

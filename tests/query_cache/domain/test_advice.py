@@ -13,6 +13,7 @@ from apps.query_cache.domain.advice import (
     needs_restart,
     tables_to_leave_out,
 )
+from apps.query_cache.domain.risks import Kept
 from apps.query_cache.domain.settings import CacheSettings
 from apps.query_cache.domain.verdict import CacheState
 
@@ -113,6 +114,17 @@ def test_several_caches_in_shared_memory_become_one_memcached_whose_host_a_perso
     assert found["expire"].changes == changes("60", "60", parameter="memqcache_expire")
     named = [replace(one, settings=replace(forever, memcached_host="cache-1")) for one in two]
     assert by_key(*named)["memcached"].asks == ""
+
+
+def test_a_memcached_that_was_measured_to_keep_old_rows_is_no_advice() -> None:
+    two = ALONE, replace(ALONE, name="pgpool-2")
+
+    def advised(measured: dict[str, Kept]) -> list[str]:
+        return [one.sentence for one in advice(CacheState.PAYS, two, measured=measured) if one.key == "memcached"]
+
+    assert advised({"memcached": Kept(run=4, kept=1257, old=486)}) == []
+    assert "Calibrate it with writes first" not in advised({"memcached": Kept(run=4, kept=1257, old=0)})[0]
+    assert "Calibrate it with writes first" in advised({})[0]
 
 
 def test_results_that_stay_for_ever_in_the_only_cache_are_no_advice() -> None:

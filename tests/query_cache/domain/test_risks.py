@@ -3,7 +3,7 @@
 import pytest
 
 from apps.query_cache.domain.releases import DEFECTS
-from apps.query_cache.domain.risks import risks
+from apps.query_cache.domain.risks import Kept, risks
 from apps.query_cache.domain.settings import CacheSettings, settings_of
 
 ON = CacheSettings(is_on=True, expire_s=30)
@@ -21,8 +21,31 @@ def test_several_caches_in_shared_memory_do_not_see_one_anothers_writes() -> Non
     memcached = CacheSettings(is_on=True, method="memcached", expire_s=30)
 
     assert keys(ON, ON) == ["several_caches", "row_security"]
-    assert keys(memcached, memcached) == ["row_security"]
+    assert keys(memcached, memcached) == ["memcached_under_writes", "row_security"]
     assert keys(ON, CacheSettings(is_on=False)) == ["row_security"]
+
+
+def test_old_answers_that_were_measured_come_first_and_only_of_what_is_used() -> None:
+    measured = {"shmem": Kept(run=4, kept=821, old=32), "memcached": Kept(run=4, kept=1257, old=486)}
+
+    [old, *_] = risks([ON], ["4.7.2"], measured=measured)
+
+    assert old.key == "old_answers"
+    assert "by calibration #4: a second after the last write 32 of the 821 answers that shared memory" in old.sentence
+
+
+def test_a_memcached_that_was_measured_to_keep_none_is_not_suspected() -> None:
+    memcached = CacheSettings(is_on=True, method="memcached", expire_s=30)
+
+    found = risks([memcached], ["4.7.2"], measured={"memcached": Kept(run=4, kept=500, old=0)})
+
+    assert [one.key for one in found] == ["row_security"]
+
+
+def test_reads_that_standbys_answer_may_be_kept_too_late() -> None:
+    assert keys(CacheSettings(is_on=True, expire_s=30, balances=True)) == ["standby_lag", "row_security"]
+    assert settings_of({"memory_cache_enabled": "on", "load_balance_mode": "on"}).balances
+    assert not settings_of({"memory_cache_enabled": "on", "load_balance_mode": "off"}).balances
 
 
 def test_what_stays_for_ever() -> None:
