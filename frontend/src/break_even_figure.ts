@@ -47,7 +47,7 @@ export function breakEvenFigure(all: readonly BreakEvenCurve[], place: CacheAnsw
         tickvals: logTicks(least, most), ticktext: logTicks(least, most).map((tick) => axisFigure(tick, "tps")), showgrid: true, gridcolor: theme.line, gridwidth: 1, showline: false, ticks: "",
       },
       shapes: [...curves.flatMap((curve, position) => (axis === "operating" ? crossing(curve, position, theme) : [])), baseline(first, theme)],
-      annotations: [...curves.flatMap((curve) => told(curve, axis, theme)), ...now.annotations],
+      annotations: [...curves.flatMap((curve) => told(curve, axis, theme, curves.length > 1)), ...now.annotations],
     },
   };
 }
@@ -71,7 +71,15 @@ function drawn(curve: BreakEvenCurve, position: number, axis: Axis, theme: Chart
       marker: { color: withAlpha(theme["text-3"], 0.6), size: 6, symbol: position === 0 ? "circle" : "circle-open" }, hoverinfo: "skip",
     },
     { x: curve.curve.map(at), y: curve.curve.map((point) => point.tps), mode: "lines", line: { color: colour, width: 2, dash: position === 0 ? "solid" : "dash" }, hoverinfo: "skip" },
+    ...crossed(curve, axis, theme),
   ];
+}
+
+/** The crossing itself, on the line of the reads without a cache. */
+function crossed(curve: BreakEvenCurve, axis: Axis, theme: ChartTheme): object[] {
+  const x = axis === "operating" ? curve.ratio : curve.cumulative_ratio;
+  if (x === null) return [];
+  return [{ x: [x], y: [curve.no_cache_tps], mode: "markers", marker: { symbol: "circle", size: 10, color: theme.surface, line: { color: theme.text, width: 1.5 } }, hoverinfo: "skip" }];
 }
 
 function baseline(curve: BreakEvenCurve, theme: ChartTheme): object {
@@ -83,15 +91,15 @@ function crossing(curve: BreakEvenCurve, position: number, theme: ChartTheme): o
   return [{ type: "rect", yref: "paper", y0: 0, y1: 1, x0: curve.low, x1: curve.high, fillcolor: withAlpha(colourOf(position, theme), 0.1), line: { width: 0 }, layer: "below" }];
 }
 
-function told(curve: BreakEvenCurve, axis: Axis, theme: ChartTheme): object[] {
+function told(curve: BreakEvenCurve, axis: Axis, theme: ChartTheme, isOneOfTwo: boolean): object[] {
   const x = axis === "operating" ? curve.ratio : curve.cumulative_ratio;
   if (x === null) return [];
-  const name = curve.storage === "shmem" ? "Shared memory" : "memcached";
-  const bounds = curve.low === null || curve.high === null ? "" : `<br>95 % interval ${(curve.low * 100).toFixed(0)} to ${(curve.high * 100).toFixed(0)} %`;
+  const name = curve.storage === "shmem" ? "shared memory " : "memcached ";
+  const bounds = curve.low === null || curve.high === null ? "" : `<br>95 %: ${(curve.low * 100).toFixed(0)} to ${(curve.high * 100).toFixed(0)} %`;
   const interval = axis === "operating" ? bounds : "<br>since the start";
   return [
     {
-      x, y: Math.log10(curve.no_cache_tps), text: `<b>${name} pays from ${(x * 100).toFixed(0)} %</b>${interval}`, showarrow: true, arrowhead: 0, arrowcolor: theme["text-3"],
+      x, y: Math.log10(curve.no_cache_tps), text: `<b>${isOneOfTwo ? name : "pays from "}${(x * 100).toFixed(0)} %</b>${interval}`, showarrow: true, arrowhead: 0, arrowcolor: theme["text-3"],
       ax: x > 0.6 ? -70 : 40, ay: curve.storage === "shmem" ? 58 : 92, xanchor: x > 0.6 ? "right" : "left", align: "left", font: { color: theme.text, size: 12 }, bgcolor: withAlpha(theme.surface, 0.8),
     },
   ];
@@ -106,7 +114,7 @@ function nowMark(answer: CacheAnswer, curve: BreakEvenCurve, theme: ChartTheme):
   return {
     data: [{ x: [x], y: [y], mode: "markers", marker: { symbol: "diamond", color: theme.text, size: 12, line: { color: theme.surface, width: 1.5 } }, hoverinfo: "skip" }],
     annotations: [
-      { x, y: Math.log10(y), text: `<b>now ${(x * 100).toFixed(0)} % hits</b><br>${times} against no cache`, showarrow: true, arrowhead: 0, arrowcolor: theme["text-3"], ax: x > 0.5 ? -60 : 60, ay: -44, xanchor: x > 0.5 ? "right" : "left", align: "left", font: { color: theme.text, size: 12 }, bgcolor: withAlpha(theme.surface, 0.8) },
+      { x, y: Math.log10(y), text: `<b>now ${(x * 100).toFixed(0)} % hits</b><br>${times} against no cache`, showarrow: true, arrowhead: 0, arrowcolor: theme["text-3"], ax: x > 0.5 ? -60 : 40, ay: x > 0.5 ? -44 : -96, xanchor: x > 0.5 ? "right" : "left", align: "left", font: { color: theme.text, size: 12 }, bgcolor: withAlpha(theme.surface, 0.8) },
     ],
   };
 }

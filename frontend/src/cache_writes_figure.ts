@@ -1,7 +1,8 @@
 /** What Plotly is told to draw of a cache under writes: its gain at each rate, and where it stops paying. Pure. */
+import { logTicks } from "./break_even_figure";
 import type { Figure } from "./chart_figure";
 import { type ChartTheme, withAlpha } from "./chart_theme";
-import { axisBelow, axisBeside, plainLayout } from "./figure_layout";
+import { axisBelow, plainLayout } from "./figure_layout";
 import { plainNumber } from "./values";
 import type { AtWriteRate, WriteCurve } from "./wire";
 
@@ -11,8 +12,9 @@ export function cacheWritesFigure(all: readonly WriteCurve[], storage: string, t
   const rates = curves.flatMap(written);
   const first = curves[0];
   if (first === undefined || rates.length === 0) return null;
-  const most = Math.max(1, ...rates.map((at) => at.gain_high ?? at.gain));
-  const places = written(first).map((at) => at.writes_per_s);
+  const ends = rates.flatMap((at) => [at.gain_low ?? at.gain, at.gain_high ?? at.gain]);
+  const [least, most] = [Math.max(0.05, Math.min(0.5, ...ends) * 0.9), Math.min(50, Math.max(2, ...ends) * 1.15)];
+  const places = written(first).map((at) => at.wanted_per_s);
   return {
     data: curves.map((curve, position) => drawn(curve, position, theme)),
     layout: {
@@ -21,12 +23,16 @@ export function cacheWritesFigure(all: readonly WriteCurve[], storage: string, t
         ...axisBelow(theme),
         type: "log",
         tickvals: places,
-        ticktext: places.map((rate) => plainNumber(rate, rate < 10 ? 1 : 0)),
+        ticktext: places.map((rate) => plainNumber(rate, 0)),
         title: { text: "Writes per second to the table that is cached", standoff: 8 },
       },
-      yaxis: { ...axisBeside(theme, most * 1.15, "×") },
+      // Half and twice are as far from 1. What scatters beyond the ends tells nothing there.
+      yaxis: {
+        fixedrange: true, zeroline: false, automargin: false, type: "log", range: [Math.log10(least), Math.log10(most)],
+        tickvals: logTicks(least, most), ticktext: logTicks(least, most).map((tick) => `${tick} ×`), showgrid: true, gridcolor: theme.line, gridwidth: 1, showline: false, ticks: "",
+      },
       shapes: [...curves.flatMap((curve, position) => limits(curve, colourOf(position, theme), first)), asWithout(theme)],
-      annotations: curves.flatMap((curve, position) => [...ratios(curve, position, theme), ...told(curve, theme)]),
+      annotations: curves.flatMap((curve) => [...(curves.length === 1 ? ratios(curve, theme) : []), ...told(curve, theme)]),
     },
   };
 }
@@ -57,11 +63,11 @@ function drawn(curve: WriteCurve, position: number, theme: ChartTheme): object {
   };
 }
 
-/** The hit ratio at each rate, above its point; of two storages below the second's. */
-function ratios(curve: WriteCurve, position: number, theme: ChartTheme): object[] {
+/** The hit ratio at each rate, above its interval. */
+function ratios(curve: WriteCurve, theme: ChartTheme): object[] {
   return written(curve).map((at) => ({
-    x: Math.log10(at.writes_per_s), y: at.gain_high ?? at.gain, text: `${(at.hit_ratio * 100).toFixed(0)} % hits`, showarrow: false,
-    yshift: position === 0 ? 12 : -26, xanchor: "center", font: { color: theme["text-2"], size: 11 },
+    x: Math.log10(at.writes_per_s), y: Math.log10(at.gain_high ?? at.gain), text: `${(at.hit_ratio * 100).toFixed(0)} % hits`, showarrow: false,
+    yshift: 12, xanchor: "center", font: { color: theme["text-2"], size: 11 },
   }));
 }
 
@@ -83,7 +89,7 @@ function told(curve: WriteCurve, theme: ChartTheme): object[] {
   const rate = plainNumber(curve.per_s, curve.per_s < 10 ? 1 : 0);
   return [
     {
-      x: Math.log10(curve.per_s), y: 1, text: `<b>${name} pays up to ${rate} per s</b>`, showarrow: true, arrowhead: 0, arrowcolor: theme["text-3"],
+      x: Math.log10(curve.per_s), y: 0, text: `<b>${name} pays up to ${rate} per s</b>`, showarrow: true, arrowhead: 0, arrowcolor: theme["text-3"],
       ax: -40, ay: curve.storage === "shmem" ? 40 : 64, xanchor: "right", font: { color: theme.text, size: 12 }, bgcolor: withAlpha(theme.surface, 0.8),
     },
   ];

@@ -51,20 +51,21 @@ describe("a break-even", () => {
   it("draws band, pairs, curve, and where the cluster stands", () => {
     const figure = figureOf(answer([shmem]), "shmem", "operating");
 
-    const [band, pairs, curve, now] = drawnOf(figure);
+    const [band, pairs, curve, crossing, now] = drawnOf(figure);
     expect(band?.y).toEqual([730, 600]); // what nothing bounds from above is in no band
     expect(pairs?.y).toEqual([660, 2600]);
     expect(curve?.x).toEqual([0, 0.9]);
+    expect([crossing?.x, crossing?.y]).toEqual([[0.4], [1000]]);
     expect([now?.x, now?.y]).toEqual([[0.71], [1600]]);
-    expect(words(figure)).toContain("Shared memory pays from 40 %");
-    expect(words(figure)).toContain("95 % interval 30 to 50 %");
+    expect(words(figure)).toContain("<b>pays from 40 %");
+    expect(words(figure)).toContain("95 %: 30 to 50 %");
     expect(words(figure)).toContain("now 71 % hits");
   });
 
   it("shows the ratio since the start without a place of the moment", () => {
     const figure = figureOf(answer([shmem]), "shmem", "cumulative");
 
-    expect(drawnOf(figure)).toHaveLength(3);
+    expect(drawnOf(figure)).toHaveLength(4);
     expect(drawnOf(figure)[1]?.x).toEqual([0, 0.6]);
     expect(words(figure)).toContain("pays from 22 %");
     expect((figure?.layout as { shapes: unknown[] }).shapes).toHaveLength(1);
@@ -73,8 +74,9 @@ describe("a break-even", () => {
   it("draws two storages side by side, or one of them", () => {
     const both = [shmem, { ...shmem, storage: "memcached" }];
 
-    expect(drawnOf(figureOf(answer(both), "both", "operating"))).toHaveLength(6);
-    expect(drawnOf(figureOf(answer(both), "memcached", "operating"))).toHaveLength(3);
+    expect(drawnOf(figureOf(answer(both), "both", "operating"))).toHaveLength(8);
+    expect(words(figureOf(answer(both), "both", "operating"))).toContain("<b>memcached 40 %");
+    expect(drawnOf(figureOf(answer(both), "memcached", "operating"))).toHaveLength(4);
     expect(figureOf(answer([shmem]), "memcached", "operating")).toBeNull();
   });
 

@@ -52,7 +52,7 @@ def test_the_rate_from_which_on_it_costs_is_told(calibrated_under_writes: Benchm
     assert "The cache pays up to about 32 writes per second to its table" in page
     assert "80.0\u00a0%" in page
     assert [(one["stale_keys"], one["kept_keys"]) for one in curve["rates"]] == [(0, 0), (0, 100), (6, 100)]
-    assert "6 of the 200 answers that shared memory kept for hot keys" in page
+    assert "6 of 200 in shared memory had rows that were written over" in page
     assert "2.50\u00a0ms" in page
 
 

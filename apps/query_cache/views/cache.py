@@ -17,6 +17,7 @@ from apps.benchmarks.control import runs
 from apps.benchmarks.control.runs import NotAllowedHere, RunRefused
 from apps.benchmarks.domain.cache_calibration import WORKLOAD
 from apps.benchmarks.domain.run_wish import WishRefused
+from apps.benchmarks.domain.scratch_conf import SHMEM
 from apps.benchmarks.domain.topologies import SCRATCH
 from apps.benchmarks.models import BenchmarkAccess
 from apps.benchmarks.queries import targets
@@ -112,6 +113,7 @@ def _now(request: HttpRequest, caller: Caller, cluster: Cluster) -> dict[str, An
     axis, storage = request.GET.get("axis", ""), request.GET.get("storage", "")
     curves = cache["calibration"]["curves"] if cache["calibration"] else []
     measured = [curve["storage"] for curve in curves]
+    written = cache["under_writes"]["curves"] if cache["under_writes"] else []
     usual = measured[0] if len(measured) == 1 else "both" if measured else cache["storage"]
     return {
         **cluster_context(caller, cluster, "cache"),
@@ -125,4 +127,6 @@ def _now(request: HttpRequest, caller: Caller, cluster: Cluster) -> dict[str, An
         if len(measured) > 1
         else {},
         "state": cache["verdict"]["state"],
+        "old": [curve for curve in written if curve["stale_keys"]],
+        "old_in_shared": any(curve["stale_keys"] for curve in written if curve["storage"] == SHMEM),
     }
