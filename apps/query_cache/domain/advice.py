@@ -195,7 +195,9 @@ def _one_for_all(apart: Sequence[CacheSeen], *, is_measured: bool) -> Advice:
         "through one leaves the others answering the old rows."
     )
     if not is_measured:
-        sentence += " Calibrate it with writes first: 4.3.5 was measured to keep old rows in it under many writes."
+        sentence += (
+            " Calibrate it with writes first: 4.3.5 and 4.6.1 were measured to keep old rows in it under many writes."
+        )
     asks = MEMCACHED_HOST if any(_is_this_host(one.settings.memcached_host) for one in apart) else ""
     if asks:
         sentence += f" Name its host first, as {MEMCACHED_HOST}: now a pgpool would look for one on its own machine."

@@ -88,7 +88,7 @@ def _measured(on: Sequence[CacheSettings], measured: Mapping[str, Kept]) -> Iter
             yield Risk("memcached_under_writes", _MEMCACHED_UNDER_WRITES)
 
 
-# Measured on Pgpool-II 4.3.5 with 100 hot keys and reads balanced to two standbys: docs/measurements.md.
+# Measured on Pgpool-II 4.3.5 and 4.6.1 with 100 hot keys and reads balanced to two standbys: docs/measurements.md.
 _STANDBY_LAG = (
     "A standby that has not replayed a write yet may answer a read after the write has emptied the table, and these "
     "old rows are then kept: at a hundred writes a second that befell some hot keys in a hundred. memqcache_expire "
@@ -96,7 +96,7 @@ _STANDBY_LAG = (
 )
 _MEMCACHED_UNDER_WRITES = (
     "memcached kept old rows of most hot keys once their table was written a hundred times a second while they were "
-    "read (measured on Pgpool-II 4.3.5). Calibrate with writes to see how yours does."
+    "read (measured on Pgpool-II 4.3.5 and 4.6.1). Calibrate with writes to see how yours does."
 )
 
 
