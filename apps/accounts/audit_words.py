@@ -129,6 +129,7 @@ _WORDS: Mapping[str, Words] = {
     "role_weights.changed": _role_weights,
     "role_weights.dismissed": _plain("Left the weights of {target} as they are after a change of roles"),
     "functions.survey_requested": _plain("Asked for a survey of the functions of {target}"),
+    "tables.survey_requested": _plain("Asked for a survey of how often tables of {target} are written"),
     **{
         f"backend.{kind}.{what}": _plain(f"{said} the {kind} of {{target}}")
         for kind in ("attach", "detach", "drain")

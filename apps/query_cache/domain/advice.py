@@ -14,10 +14,9 @@ from apps.clusters.domain.memcached import MEMCACHED, is_loopback
 from apps.clusters.domain.parameters import catalogue
 from apps.clusters.domain.parameters.parameter import Context, Parameter, number
 from apps.clusters.domain.routing_words import listed
-from apps.query_cache.domain.break_even import percent
+from apps.query_cache.domain.cache_state import CacheState, percent
 from apps.query_cache.domain.risks import Kept
 from apps.query_cache.domain.settings import SHMEM, CacheSettings
-from apps.query_cache.domain.verdict import CacheState
 
 FULL = 0.9
 # Rows a second from which a table is worth being named.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from apps.query_cache.domain.cache_fit import Bounded, CacheFit, CachePoint, fit
+from apps.query_cache.domain.cache_state import percent
 
 LEAST_POINTS = 4
 LEAST_RATIOS = 3
@@ -70,12 +71,6 @@ def break_even(points: Sequence[CachePoint]) -> BreakEven:
         return BreakEven(state, sentence, miss_cost=miss, hit_cost=hit, found=found)
     low, high = max(0.0, crossing.low), min(1.0, crossing.high)
     return BreakEven(state, sentence, crossing.middle, low, high, miss, hit, found)
-
-
-def percent(ratio: float) -> str:
-    """As 42 %, or 1.5 % below ten: near an end a point is much."""
-    shown = f"{100 * ratio:.1f}" if 0 < ratio < 0.1 else f"{100 * ratio:.0f}"
-    return f"{shown} %"
 
 
 def _too_few(points: Sequence[CachePoint]) -> str:

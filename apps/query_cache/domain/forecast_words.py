@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from apps.clusters.domain.memcached import MEMCACHED
 from apps.query_cache.domain import break_even, warm_up
-from apps.query_cache.domain.break_even import BreakEven, percent
+from apps.query_cache.domain.break_even import BreakEven
+from apps.query_cache.domain.cache_state import percent
 from apps.query_cache.domain.forecast import WARM, Load
 
 SPACE = "\u00a0"

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from apps.query_cache.domain import break_even
-from apps.query_cache.domain.break_even import BreakEven, percent
+from apps.query_cache.domain.break_even import BreakEven
+from apps.query_cache.domain.cache_state import CacheState, percent
 
 # Fewer reads say too little of a ratio.
 FEWEST_READS = 100
 # How many times as fast, or as slow, is worth a word.
 _ALIKE = 0.02
-
-
-class CacheState(StrEnum):
-    UNKNOWN = "unknown"
-    OFF = "off"
-    TOO_LITTLE_TRAFFIC = "too_little_traffic"
-    NOT_MEASURED = "not_measured"
-    NOT_A_FIT = "not_a_fit"
-    PAYS = "pays"
-    COSTS = "costs"
-    CLOSE = "close"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from apps.clusters.models import Cluster, PgpoolInstance, TableSurvey
 from apps.clusters.queries.standing import standing
 from apps.query_cache.domain import advice as cache_advice
 from apps.query_cache.domain.advice import Advice, CacheSeen, Change, WrittenTable, needs_restart
+from apps.query_cache.domain.cache_state import CacheState
 from apps.query_cache.domain.risks import Kept
 from apps.query_cache.domain.settings import settings_of
-from apps.query_cache.domain.verdict import CacheState
 from apps.query_cache.queries.draft_wishes import leaving_out, running_of, wishes
 from apps.query_cache.queries.shapes import AdviceAnswer, AdviceStep, DraftWish, Sizes
 from apps.query_cache.queries.tables import kept_of

@@ -13,9 +13,9 @@ from apps.query_cache.domain.advice import (
     needs_restart,
     tables_to_leave_out,
 )
+from apps.query_cache.domain.cache_state import CacheState
 from apps.query_cache.domain.risks import Kept
 from apps.query_cache.domain.settings import CacheSettings
-from apps.query_cache.domain.verdict import CacheState
 
 SETTINGS = CacheSettings(is_on=True, total_size="64MB", max_entries=1000, expire_s=30)
 ALONE = CacheSeen("pgpool-1", "4.3.5", SETTINGS, filled=0.5, entries_filled=0.1)

@@ -4,7 +4,8 @@ import pytest
 
 from apps.query_cache.domain.break_even import BreakEven, break_even
 from apps.query_cache.domain.cache_fit import CachePoint
-from apps.query_cache.domain.verdict import CacheState, CacheVerdict, verdict
+from apps.query_cache.domain.cache_state import CacheState
+from apps.query_cache.domain.verdict import CacheVerdict, verdict
 from tests.query_cache.domain.test_break_even import KEY_LOOK_UP, made
 
 LOOK_UP = break_even([CachePoint(*one) for one in KEY_LOOK_UP])  # 40 %, 22 to 51
