@@ -28,6 +28,9 @@ STARTS_WITHIN_S = 15.0
 ENDS_WITHIN_S = 5.0
 _ASKED_WITHIN_S = 5
 _TAIL = 600
+# Sockets stand there: their path may be 107 characters long. The name goes on with the program that made the folder.
+_PLACE = Path("/tmp")  # noqa: S108  # what is made there has a random name, and is for its owner alone
+_PREFIX = "lg-cache-"
 # Of a memcached that only a calibration fills, in MiB.
 _MEMCACHED_MIB = 64
 
@@ -85,6 +88,14 @@ class ScratchPgpool:
             yield session
 
 
+def sweep(place: Path) -> None:
+    """Remove what programs left that were killed: a configuration among it has passwords."""
+    for left in place.glob(f"{_PREFIX}*"):
+        number = left.name.removeprefix(_PREFIX).split("-")[0]
+        if number.isdecimal() and not Path(f"/proc/{number}").exists() and left.lstat().st_uid == os.geteuid():
+            shutil.rmtree(left, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def scratches(
     storages: Sequence[str], *, text: str, clients: int, account: Account, pgpool: str, memcached: str
@@ -93,8 +104,9 @@ def scratches(
 
     text: the configuration of the real one. memcached: its program; "" where none is asked for.
     """
-    # Sockets stand there: their path may be 107 characters long.
-    with tempfile.TemporaryDirectory(prefix="lg-cache-", dir="/tmp") as folder, contextlib.ExitStack() as running:
+    sweep(_PLACE)
+    made = tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-", dir=_PLACE)
+    with made as folder, contextlib.ExitStack() as running:
         memcached_port = None
         if MEMCACHED in storages:
             [memcached_port] = free_ports(1)
