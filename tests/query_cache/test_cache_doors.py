@@ -244,3 +244,22 @@ def test_the_published_example_is_shown_on_both_axes(cluster: Cluster) -> None:
     page = browser("operator").get(f"{PAGE}published/?axis=operating").content.decode()
     assert "it paid from 82 % and 91 % hits" in page
     assert "about 9,917 a run" in page
+
+
+def test_a_later_calibration_of_another_storage_hides_none_of_this_one(
+    calibrated: BenchmarkRun, cluster: Cluster, counted: Count
+) -> None:
+    calibration(cluster, state="done", result=result_of(AGGREGATE, "memcached"))
+    counted(hits=7100, selects=2900, reads=4000)
+
+    found = script("viewer").get(CACHE).json()
+
+    assert found["verdict"]["state"] == "pays"
+    assert found["break_even"]["ratio"] == pytest.approx(0.40, abs=0.01)
+
+
+def test_one_that_was_ended_before_its_time_counts_for_none(calibrated: BenchmarkRun, counted: Count) -> None:
+    BenchmarkRun.objects.update(is_partial=True)
+    counted(hits=7100, selects=2900, reads=4000)
+
+    assert script("viewer").get(CACHE).json()["verdict"]["state"] == "not_measured"

@@ -13,7 +13,7 @@ from typing import Any, TypedDict
 
 from apps.benchmarks.domain import cache_writes
 from apps.benchmarks.domain.cache_sql import KEY, SQL, WRITE_SQL
-from apps.benchmarks.domain.cache_writes import WRITES_UP_TO
+from apps.benchmarks.domain.cache_writes import KEYS_OF_A_SCALE, WRITES_UP_TO
 from apps.benchmarks.domain.run_findings import RunFinding
 from apps.benchmarks.domain.scratch_conf import MEMCACHED, OFF, SHMEM
 from apps.benchmarks.domain.workload_parameters import Choice, WholeNumber
@@ -22,7 +22,6 @@ WORKLOAD = "query-cache"
 BOTH = "both"
 # The mark of every hot text.
 _HOT = 1_000_000_000
-KEYS_OF_A_SCALE = 100_000
 # In thousandths. The first hits matter to where a cheap miss breaks even, the last to what a hit costs.
 LEVELS = (0, 150, 300, 450, 600, 800, 950)
 # Of a slice, beside its own time: programs start, counters are read.

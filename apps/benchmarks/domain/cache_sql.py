@@ -11,6 +11,8 @@ LOOK_UP = "SELECT abalance FROM pgbench_accounts WHERE aid = :key"
 # Every write can be told from the one before, so an old answer shows.
 TOUCH = "UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :key"
 _LONGEST = 5_000
+# Variables of the script, and those that pgbench always has.
+_TAKEN = re.compile(r"(?<![:\w]):(?:turn|mark|level|hot_keys|key_space|scale|client_id|random_seed|default_seed)\b")
 KEY = re.compile(r"(?<![:\w]):key\b")
 
 
@@ -40,6 +42,10 @@ class Sql:
         for sign in (";", "\\", "--", "/*", "\0"):
             if sign in text:
                 raise ParameterRefused(self.name, value, f"must be one statement without {sign!r} in it")
+        if taken := _TAKEN.search(text):
+            raise ParameterRefused(self.name, value, f"must not have {taken[0]} in it: the script takes it for its own")
+        if "set_config" in text.lower():
+            raise ParameterRefused(self.name, value, "must not call set_config: sessions stay read-only")
         if self.needs_key and not KEY.search(text):
             raise ParameterRefused(self.name, value, "must ask for :key, a number that is drawn from the key space")
         return text

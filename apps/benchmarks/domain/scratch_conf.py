@@ -77,11 +77,17 @@ def scratch_text(text: str, scratch: Scratch, *, clients: int, account: Account)
     return conf.with_values(_values(conf, scratch, clients, account)).text
 
 
+def _flag(named: Mapping[str, str], node_id: int) -> str:
+    """Which backend is the primary is told by the file where replication does not tell it, as with managed services."""
+    always = "ALWAYS_PRIMARY|" if "ALWAYS_PRIMARY" in named.get(f"backend_flag{node_id}", "") else ""
+    return f"{always}DISALLOW_TO_FAILOVER"
+
+
 def _values(conf: PgpoolConf, scratch: Scratch, clients: int, account: Account) -> dict[str, str | int]:
     named = conf.values()
     values: dict[str, str | int] = {**_HARMLESS, **_SIGN_IN}
     values |= {name: value for name, value in _HARMLESS_WHERE_NAMED.items() if name in named}
-    values |= {f"backend_flag{node_id}": "DISALLOW_TO_FAILOVER" for node_id in conf.backend_node_ids()}
+    values |= {f"backend_flag{node_id}": _flag(named, node_id) for node_id in conf.backend_node_ids()}
     values |= {name: "0" for name in named if name.startswith("health_check_period") and name[-1].isdigit()}
     values |= {
         "port": scratch.port,

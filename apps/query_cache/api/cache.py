@@ -108,7 +108,9 @@ class CalibrationsView(APIView):
         """Measure from which hit ratio the cache pays: queued as a run of the cluster.
 
         Scratch pgpools with the cluster's own configuration, one with the cache on and one with it off, are asked in
-        turns; the real ones are not touched. It needs the role operator, and benchmarks allowed on the cluster.
+        turns; the real ones are not touched. Where it writes, too, they do not see these writes: with a cache of their
+        own they answer old rows of that table until it is written through them, or the rows expire. It needs the role
+        operator, and benchmarks allowed on the cluster.
         """
         caller = caller_of(request)
         cluster = lookup.cluster_of(caller=caller, slug=slug)

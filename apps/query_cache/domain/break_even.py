@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+
 from apps.query_cache.domain.cache_fit import Bounded, CacheFit, CachePoint, fit
 from apps.query_cache.domain.cache_state import percent
 
@@ -16,7 +18,7 @@ LEAST_SPAN = 0.2
 # Two ratios closer than this are one.
 _SAME = 0.02
 # Pairs that scatter more than this around their line say that something else changed between their halves.
-MOST_SCATTER = 0.25
+MOST_SCATTER = 0.4
 # A miss does all that a read without a cache does, and keeps the result. Cheaper than this it cannot be.
 LEAST_MISS_COST = 0.95
 # A crossing known no better than this is no answer.
@@ -64,7 +66,10 @@ def break_even(points: Sequence[CachePoint]) -> BreakEven:
     """Of pairs of runs, in any order; several at one ratio are usual."""
     if too_few := _too_few(points):
         return BreakEven(State.NOT_A_FIT, too_few)
-    found = fit(points)
+    try:
+        found = fit(points)
+    except np.linalg.LinAlgError:
+        return BreakEven(State.NOT_A_FIT, "These rates differ by too much for a line: check their units.")
     miss, hit = found.cost(0), found.cost(1)
     state, sentence, crossing = _judged(found, miss, hit)
     if crossing is None:
@@ -94,10 +99,14 @@ def _judged(found: CacheFit, miss: Bounded, hit: Bounded) -> tuple[State, str, B
     if crossing is None or found.slope > 0:
         return *_flat(miss, hit), None
     if crossing.middle <= 0:
-        sentence = f"The cache pays at any hit ratio: a miss takes no longer than a read without it ({_times(miss)})."
+        sure = "" if miss.high <= 1 else ", as far as these pairs tell"
+        sentence = (
+            f"The cache pays at any hit ratio{sure}: a miss takes no longer than a read without it ({_times(miss)})."
+        )
         return State.ALWAYS_PAYS, sentence, None
     if crossing.middle >= 1:
-        sentence = f"The cache never pays: even a hit takes longer than a read without it ({_times(hit)})."
+        sure = "" if hit.low >= 1 else ", as far as these pairs tell"
+        sentence = f"The cache never pays{sure}: even a hit takes longer than a read without it ({_times(hit)})."
         return State.NEVER_PAYS, sentence, None
     low, high = max(0.0, crossing.low), min(1.0, crossing.high)
     if high - low > WIDEST:
@@ -111,7 +120,7 @@ def _impossible(found: CacheFit, miss: Bounded, hit: Bounded) -> str:
     if found.scatter > MOST_SCATTER:
         return (
             f"The pairs scatter by {percent(found.scatter)} around their line: the two halves of a pair were not "
-            "measured under the same conditions. Measure them side by side, in turns."
+            "measured under the same conditions. Measure them side by side, in turns, when less else is going on."
         )
     if hit.high < 0:
         return (

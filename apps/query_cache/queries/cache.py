@@ -49,7 +49,8 @@ def cache_answer(*, caller: Caller, cluster: Cluster, now: datetime) -> CacheAns
     runs = calibrations_of(cluster=cluster)
     run, written = latest_done(runs), under_writes(runs)
     kept = kept_by_storage(written)
-    measured = measured_of(run).get(storage) if run else None
+    own = latest_done(runs, storage=storage)
+    measured = measured_of(own).get(storage) if own else None
     ratio = counts.operating_ratio if counts else None
     gain = measured.gain(ratio) if measured is not None and ratio is not None else None
     judged = verdict(
@@ -58,7 +59,7 @@ def cache_answer(*, caller: Caller, cluster: Cluster, now: datetime) -> CacheAns
         reads=counts.hits + counts.misses if counts else 0,
         window=_WINDOW,
         measured=measured,
-        asked=run.parameters[SQL.name] if run else "",
+        asked=own.parameters[SQL.name] if own else "",
     )
     return {
         "window_s": WINDOW_S,

@@ -12,8 +12,8 @@ from apps.benchmarks.domain.cache_writes import WRITES_UP_TO
 from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.models import Cluster
 from apps.query_cache.domain import warm_up
-from apps.query_cache.domain.break_even import BreakEven, break_even
-from apps.query_cache.domain.cache_fit import CachePoint
+from apps.query_cache.domain.break_even import BreakEven, State, break_even
+from apps.query_cache.domain.cache_fit import Bounded, CachePoint
 from apps.query_cache.queries.shapes import BreakEvenCurve, CalibrationAnswer
 
 # Of the curve; the last lies a little below 1, where the ratio since the start would be for ever.
@@ -22,12 +22,19 @@ _END = 0.99
 
 
 def calibrations_of(*, cluster: Cluster) -> list[BenchmarkRun]:
-    """Latest first; the cluster is one of the caller's."""
-    return list(BenchmarkRun.objects.filter(cluster=cluster, workload=WORKLOAD).order_by("-pk")[:20])
+    """Latest first; the cluster is one of the caller's. Whatever came to nothing hides none that is done."""
+    all_of = BenchmarkRun.objects.filter(cluster=cluster, workload=WORKLOAD).order_by("-pk")
+    done = all_of.filter(state=BenchmarkRun.State.DONE)[:20]
+    return sorted({*all_of[:20], *done}, key=lambda run: -run.pk)
 
 
-def latest_done(runs: Iterable[BenchmarkRun]) -> BenchmarkRun | None:
-    return next((run for run in runs if run.state == BenchmarkRun.State.DONE), None)
+def latest_done(runs: Iterable[BenchmarkRun], *, storage: str = "") -> BenchmarkRun | None:
+    """runs: latest first. storage: of those that measured it. One that was ended before its time counts for none."""
+    return next((run for run in runs if _is_whole(run) and (not storage or storage in _by_storage(run))), None)
+
+
+def _is_whole(run: BenchmarkRun) -> bool:
+    return run.state == BenchmarkRun.State.DONE and not run.is_partial
 
 
 def measured_of(run: BenchmarkRun) -> dict[str, BreakEven]:
@@ -86,8 +93,8 @@ def _curve(storage: str, rows: Sequence[CachePointRow], found: BreakEven) -> Bre
         "low": found.low,
         "high": found.high,
         "cumulative_ratio": None if found.ratio is None else _cumulative(found.ratio),
-        "relative_miss_cost": None if found.miss_cost is None else found.miss_cost.middle,
-        "relative_hit_cost": None if found.hit_cost is None else found.hit_cost.middle,
+        "relative_miss_cost": _told(found, found.miss_cost),
+        "relative_hit_cost": _told(found, found.hit_cost),
         "no_cache_tps": base,
         "peak_tps": max(row["tps"] for row in rows),
         "pairs": [
@@ -109,6 +116,11 @@ def _curve(storage: str, rows: Sequence[CachePointRow], found: BreakEven) -> Bre
             for ratio, gain in gains
         ],
     }
+
+
+def _told(found: BreakEven, cost: Bounded | None) -> float | None:
+    """Of pairs that could not be fitted a cost says nothing."""
+    return None if cost is None or found.state is State.NOT_A_FIT else cost.middle
 
 
 def _cumulative(ratio: float) -> float:

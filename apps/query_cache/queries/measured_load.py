@@ -88,7 +88,7 @@ def caches_of(pgpools: Sequence[Pgpool]) -> list[Cache]:
 def usual_rate(caches: Sequence[Cache]) -> Figure:
     """Of the busiest cache; none where too little was asked to tell a rate."""
     busiest = caches[0] if caches else None
-    if busiest is None or busiest.reads < FEWEST_READS:
+    if busiest is None or busiest.reads < FEWEST_READS or busiest.per_s <= 0:
         counted = f"{busiest.reads:,}" if busiest is not None and busiest.reads else "no"
         return Figure(None, f"{counted} cacheable reads were counted in the last {_WINDOW}, too few for a rate")
     if busiest.settings.is_on is False:

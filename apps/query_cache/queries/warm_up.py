@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from apps.benchmarks.domain.cache_calibration import KEY_SPACE, KEYS_OF_A_SCALE, SCALE
+from apps.benchmarks.domain.cache_calibration import KEY_SPACE, SCALE
+from apps.benchmarks.domain.cache_writes import KEYS_OF_A_SCALE
 from apps.benchmarks.models import BenchmarkRun
 from apps.clusters.models import Cluster
 from apps.query_cache.domain import forecast_words
@@ -30,8 +31,8 @@ def forecast_answer(
     """
     pgpools = pgpools_of(cluster=cluster, now=now)
     caches = caches_of(pgpools)
-    run = latest_done(calibrations_of(cluster=cluster))
     storage = caches[0].settings.method if caches else SHMEM
+    run = latest_done(calibrations_of(cluster=cluster), storage=storage)
     measured = measured_of(run).get(storage) if run else None
     known = Figure(keys, GIVEN) if keys is not None else usual_keys(pgpools) or _key_space(run)
     asked = Figure(per_s, GIVEN) if per_s is not None else usual_rate(caches)

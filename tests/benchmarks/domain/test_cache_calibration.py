@@ -76,6 +76,8 @@ def test_a_select_is_kept_on_one_line(text: str, kept: str) -> None:
         ("SELECT :key -- all", "'--'"),
         ("SELECT :key /* all */", "'/*'"),
         ("SELECT :key \\gset", "without"),
+        ("SELECT a FROM t WHERE k = :key AND m < :key_space", "must not have :key_space in it"),
+        ("SELECT set_config('default_transaction_read_only', 'off', false), :key", "must not call set_config"),
     ],
 )
 def test_what_is_no_such_select_is_refused(value: object, words: str) -> None:
@@ -160,6 +162,11 @@ def test_what_is_no_such_write_is_refused(value: str, words: str) -> None:
     assert words in str(refused.value)
 
 
+def test_no_more_keys_are_hot_than_there_are() -> None:
+    with pytest.raises(ParameterRefused, match="hot_keys: '100' must be at most the 10 keys that there are"):
+        cache_writes.check({**AS_USUAL, "key_space": 10})
+
+
 def write_turn(*, made: float) -> list[cache_writes.CacheWriteRow]:
     on, off = WriteSlice("shmem", 2000.0, 300, 700, made, 2.5), WriteSlice("off", 1000.0, 0, 0, 98.0, 1.5)
     return cache_writes.rows(1, 100, [off, on])
@@ -195,4 +202,6 @@ def test_old_answers_are_told_by_storage() -> None:
 def test_writes_that_were_not_made_are_told() -> None:
     [finding] = cache_writes.findings(write_turn(made=40.0))
 
-    assert finding["sentence"].startswith("Of 100 writes per second 40 were made: no more come from 3 sessions.")
+    assert finding["sentence"].startswith(
+        "Of 100 writes per second 40 were made, by 3 sessions: a write takes too long"
+    )

@@ -56,7 +56,8 @@ def test_it_can_neither_start_a_failover_nor_be_heard() -> None:
         assert found[command] == ""
     assert found["wd_escalation_command"] == ""
     assert [found[name] for name in ("use_watchdog", "auto_failback", "failover_on_backend_error")] == ["off"] * 3
-    assert {found["backend_flag0"], found["backend_flag1"]} == {"DISALLOW_TO_FAILOVER"}
+    assert found["backend_flag0"] == "DISALLOW_TO_FAILOVER"
+    assert found["backend_flag1"] == "ALWAYS_PRIMARY|DISALLOW_TO_FAILOVER"  # only the file tells the primary then
     assert (found["health_check_period"], found["health_check_period1"]) == ("0", "0")
     assert (found["listen_addresses"], found["pcp_listen_addresses"]) == ("127.0.0.1", "127.0.0.1")
 

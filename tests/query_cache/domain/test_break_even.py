@@ -133,3 +133,24 @@ def test_too_noisy_for_an_answer() -> None:
 
     assert found.state is State.NOT_A_FIT
     assert found.ratio is None
+
+
+def test_rates_that_differ_by_too_much_for_a_line_are_a_sentence() -> None:
+    points = [(0, 1, 1), (0.25, 1e-6, 1e-6), (0.1, 1e12, 1e-6), (1, 1, 1e-6)]
+
+    found = break_even([CachePoint(*one) for one in points])
+
+    assert found.state is State.NOT_A_FIT
+
+
+def test_what_the_interval_does_not_hold_is_said_to_be_of_these_pairs_alone() -> None:
+    noise = (1.03, 0.97, 1.02, 0.98, 1.01, 0.99, 1.0)
+    never = [
+        CachePoint(h, 1000 / (1.5 - 0.495 * h) * e, 1000)
+        for h, e in zip((0, 0.2, 0.4, 0.6, 0.8, 0.9, 1), noise, strict=True)
+    ]
+
+    found = break_even(never)
+
+    assert found.state is State.NEVER_PAYS
+    assert "as far as these pairs tell" in found.sentence

@@ -24,7 +24,8 @@ def count(cached: ScratchPgpool, uncached: ScratchPgpool, plan: Plan) -> tuple[i
     kept = cached.show_cache().hit_count - hits
     after = _rows(uncached, [_AT_THE_PRIMARY + plan.hot_select(key) for key in keys])
     old = sum(one not in truths for one, *truths in zip(answers, before, after, strict=True))
-    return kept, min(old, kept)  # what was asked for anew may come from a standby that is behind: that is no old answer
+    # What it did not keep may come from a standby that is behind, which is no old answer: so at least these are.
+    return kept, max(0, old - (len(keys) - kept))
 
 
 def _rows(pgpool: ScratchPgpool, statements: list[str]) -> list[list[str]]:

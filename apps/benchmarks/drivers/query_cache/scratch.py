@@ -28,6 +28,8 @@ STARTS_WITHIN_S = 15.0
 ENDS_WITHIN_S = 5.0
 _ASKED_WITHIN_S = 5
 _TAIL = 600
+# What a SELECT calls is to read only, too.
+READ_ONLY = "-c default_transaction_read_only=on"
 # Sockets stand there: their path may be 107 characters long. The name goes on with the program that made the folder.
 _PLACE = Path("/tmp")  # noqa: S108  # what is made there has a random name, and is for its owner alone
 _PREFIX = "lg-cache-"
@@ -82,7 +84,7 @@ class ScratchPgpool:
         with psycopg.connect(
             host=LOOPBACK, port=self.scratch.port, user=self._account.username, password=self._account.password,
             dbname=self._account.database, sslmode="disable", connect_timeout=_ASKED_WITHIN_S, autocommit=True,
-            prepare_threshold=None, application_name="lifeguard-benchmark",
+            prepare_threshold=None, application_name="lifeguard-benchmark", options=READ_ONLY,
         ) as session:  # fmt: skip
             # pgpool knows its own SHOW only in a simple query.
             yield session

@@ -70,9 +70,12 @@ class Slices:
         hits, selects = self._grown(pgpool, before.hit_count, before.miss_count)
         waited_ms = writes.schedule_lag_ms or 0.0  # for its turn, not for pgpool
         latency_ms = None if writes.latency_ms is None else max(0.0, writes.latency_ms - waited_ms)
-        asked, stale = self._old_answers(pgpool, uncached)
+        # What was not written cannot be old; the side without a cache empties nothing here.
+        kept, stale = self._old_answers(pgpool, uncached) if writes.transactions else (0, 0)
+        # Its own rate counts until the last write that was due, which is too soon in a short slice.
+        made_per_s = writes.transactions / seconds
         return WriteSlice(
-            pgpool.scratch.storage, reads.tps or 0.0, hits, selects, writes.tps or 0.0, latency_ms, asked, stale
+            pgpool.scratch.storage, reads.tps or 0.0, hits, selects, made_per_s, latency_ms, kept, stale
         )  # fmt: skip
 
     def _old_answers(self, pgpool: ScratchPgpool, uncached: ScratchPgpool) -> tuple[int, int]:
