@@ -137,8 +137,7 @@ async def test_a_name_that_means_this_machine_here_is_not_asked_for_a_pgpool_els
 def real() -> Iterator[tuple[subprocess.Popen[bytes], Place]]:
     """A real memcached of 2 MiB; as root it runs as nobody."""
     program = shutil.which("memcached")
-    if program is None:
-        pytest.skip("memcached is not installed here")
+    assert program is not None, "make setup-tests installs it"
     port = closed_port()
     account = ["-u", "nobody"] if os.geteuid() == 0 else []
     with subprocess.Popen([program, "-l", HERE, "-p", str(port), "-U", "0", "-m", "2", *account]) as process:
