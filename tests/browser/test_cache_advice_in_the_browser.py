@@ -46,7 +46,7 @@ def test_draft_it_puts_advice_and_a_table_into_the_draft(drafting: Product, visi
     row = tables.get_by_role("row").filter(has_text="public.stock_level")
     expect(row).to_contain_text("5,000")
     page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate(STICKS_OUT) == []
+    visitor.await_true(f"() => ({STICKS_OUT})().length === 0")  # once the drawings have followed
     row.get_by_role("button", name="Leave out: stock_level").click()
 
     expect(page.locator("[id=parameter-cache_unsafe_memqcache_table_list]")).to_contain_text(

@@ -123,8 +123,9 @@ def test_writes_to_the_table_empty_its_cache(calibratable: Lab) -> None:
     # About as many rows as both sides tell of, in slices of about a second.
     told = sum(row["writes_per_s"] + row["no_cache_writes_per_s"] for row in rows)
     assert written(calibratable) - before == pytest.approx(told, rel=0.4)
-    # Nothing was written since, so what readers asked for latest is still kept, under the same text.
-    assert all(0 < row["kept_keys"] <= 20 for row in rows)
+    # What readers asked for after the last write is still kept, under the same text; where that write came last, nothing.
+    assert any(row["kept_keys"] for row in rows)
+    assert all(row["kept_keys"] <= 20 and row["stale_keys"] <= row["kept_keys"] for row in rows)
     body = script("viewer").get(CACHE).json()
     assert body["under_writes"]["curves"][0]["state"] == "unsure"  # one block says nothing of its noise
     assert body["under_writes"]["curves"][0]["sentence"].startswith("One block of pairs")
