@@ -123,7 +123,7 @@ def test_writes_to_the_table_empty_its_cache(calibratable: Lab) -> None:
     # About as many rows as both sides tell of, in slices of about a second.
     told = sum(row["writes_per_s"] + row["no_cache_writes_per_s"] for row in rows)
     assert written(calibratable) - before == pytest.approx(told, rel=0.4)
-    # What readers asked for after the last write is still kept, under the same text; where that write came last, nothing.
+    # What was asked for after the last write is still kept, under the same text; where a write came last, nothing is.
     assert any(row["kept_keys"] for row in rows)
     assert all(row["kept_keys"] <= 20 and row["stale_keys"] <= row["kept_keys"] for row in rows)
     body = script("viewer").get(CACHE).json()
